@@ -106,7 +106,8 @@ func TestAskTerms(t *testing.T) {
 	}
 }
 
-// Asks take from each other what they leave out.
+// Asks take from each other what they leave out. One in place that does not say who is asked
+// is the default, which somebody who wrote {remember: session} expected; one that does is not.
 func TestAsksExtend(t *testing.T) {
 	p := load(t, `
 default: deny
@@ -119,6 +120,8 @@ rules:
 - {ask: a, as: c}
 - {ask: b, as: {extends: c, of: one, need: 1}}
 - {ask: c}
+- {ask: d, as: {remember: once}}
+- {ask: e, as: {of: one}}
 `)
 	terms := func(tool string) *policy.Terms {
 		return p.Decide(policy.Call{From: "x", Method: "tools/call", Tool: tool}, nil).Ask
@@ -132,7 +135,15 @@ rules:
 	if got := terms("b"); !reflect.DeepEqual(*got, want) {
 		t.Errorf("got %+v", got)
 	}
-	if got := terms("c"); got.Within != 90*time.Second || got.Need != 1 {
+	c, d := terms("c"), terms("d")
+	if c.Within != 90*time.Second || c.Need != 1 {
+		t.Errorf("got %+v", c)
+	}
+	c.Remember, c.Rules = []string{"once"}, d.Rules
+	if !reflect.DeepEqual(d, c) {
+		t.Errorf("got %+v, want %+v", d, c)
+	}
+	if got := terms("e"); got.Within != 5*time.Minute || got.Delegate != nil {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -85,7 +85,7 @@ func TestSchema(t *testing.T) {
 		`{"default":"ask","asks":{"default":{"of":[]}}}`, `{"default":"ask","asks":{"default":{"within":"0"}}}`, `{"default":"ask","asks":{"default":{"within":"0s"}}}`,
 		`{"default":"ask","asks":{"default":{"within":300}}}`, `{"default":"ask","asks":{"x":{"need":2}}}`, `{"default":"ask","asks":{"default":{"on_timeout":"allow"}}}`,
 		`{"default":"ask","asks":{"default":{"edit":{"approve":{"arg":"/x"}}}}}`, `{"default":"ask","asks":{"default":{"delegate":{"depth":1}}}}`,
-		`{"default":"deny","rules":[{}]}`, `{"default":"deny","rules":[{"allow":["a"],"deny":["b"]}]}`, `{"default":"deny","rules":[{"allow":["re:("]}]}`,
+		`{"default":"deny","rules":[{}]}`, `{"default":"deny","rules":[{"ask":"a","as":{}}]}`, `{"default":"deny","rules":[{"allow":["a"],"deny":["b"]}]}`, `{"default":"deny","rules":[{"allow":["re:("]}]}`,
 		`{"default":"deny","rules":[{"allow":[]}]}`, `{"default":"deny","rules":[{"tool":"a","action":"allow"}]}`, `{"default":"deny","rules":[{"allow":"a","except":{}}]}`,
 		`{"default":"deny","rules":[{"allow":"a","args":{"x":5}}]}`, `{"default":"deny","rules":[{"allow":"a","args":{"x":{"max":"5"}}}]}`,
 		`{"default":"deny","rules":[{"allow":"a","limit":{"count":10}}]}`, `{"default":"deny","rules":[{"allow":"a","limit":{"per":"all"}}]}`,
@@ -104,6 +104,7 @@ func TestSchema(t *testing.T) {
 		`{"default":"ask","asks":{"default":{"within":"1h30m"},"x":{"extends":"default","within":"2h"},"y":{"of":"host","mode":"sequential"}}}`,
 		`{"default":"deny","rules":[{"allow":"a","until":"2026-12-31","via":"request","args":{"/a/*":{"type":["integer","absent"],"in":[1,null]},"b":{"has":"x","not":[true]}},
 			"except":[{"tools":"x"},{"hints":{"readOnly":true}}],"limit":{"sum":{"arg":"n","max":5,"window":"30m"},"over":"deny"}}]}`,
+		`{"default":"deny","rules":[{"ask":"a","as":{"need":1,"remember":"session"}}]}`,
 		`{"default":"deny","rules":[{"ask":"a","as":{"of":["local"],"need":1,"remember":"always","edit":{"n":{"arg":"@timeout","max":5}}}}]}`,
 	} {
 		if err := schema.Validate(instance(t, []byte(good))); err != nil {

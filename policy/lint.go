@@ -13,6 +13,12 @@ func (p *Policy) Participants() []string {
 	return slices.Compact(slices.Sorted(slices.Values(p.ids)))
 }
 
+// Delegates are those of [Policy.Participants] who stand behind to alone: nobody asks them,
+// unless somebody who is asked passes the question on.
+func (p *Policy) Delegates() []string {
+	return slices.DeleteFunc(p.Participants(), func(id string) bool { return slices.Contains(p.asked, id) })
+}
+
 // Deciders are all who may be asked about something, each once: "local" first,
 // then "host" and the participants. Who calls is among them, though never asked
 // about that call.

@@ -140,6 +140,9 @@ func TestParticipantsOfGroups(t *testing.T) {
 		if got := p.Participants(); !slices.Equal(got, want) || p.AsksOthers() != (want != nil) {
 			t.Errorf("%s: %q, others %v", text, got, p.AsksOthers())
 		}
+		if got := p.Delegates(); slices.Contains(got, "carol") != strings.Contains(text, "carol") || slices.Contains(got, "bob") != strings.Contains(text, "to: [ops") {
+			t.Errorf("%s: passed on to %q alone", text, got)
+		}
 	}
 }
 

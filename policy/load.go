@@ -290,6 +290,9 @@ func (l *loader) people(at item, what string) []string {
 			}
 			if id != "local" && id != "host" {
 				l.p.ids = append(l.p.ids, id)
+				if what == "of" {
+					l.p.asked = append(l.p.asked, id)
+				}
 			}
 		}
 	}

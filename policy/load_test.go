@@ -195,7 +195,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: deny\nrules:\n- {ask: a, as: careful}", `x.yaml:3:16: there is no ask named "careful"`},
 		{"default: deny\nrules:\n- {allow: a, as: default}", "as says how to ask, but this rule never asks"},
 		{"default: deny\nrules:\n- {deny: a, as: default}", "as says how to ask, but this rule never asks"},
-		{"default: deny\nrules:\n- {ask: a, as: {need: 1}}", "as does not say who is asked"},
+		{"default: deny\nrules:\n- {ask: a, as: {need: 2}}", "nobody could answer as: it needs 2 to agree and names 1 (name more under of:)"},
+		{"default: deny\nrules:\n- {ask: a, as: {}}", "as says nothing (leave it out, and the default asks)"},
 		{"default: deny\nrules:\n- {ask: a, as: [default]}", "as is a mapping of"},
 
 		// Limits.

@@ -34,7 +34,7 @@ func (l *loader) ask(at item, name string) *Terms {
 		l.wrong(at, "", "asks extend each other in a circle: %s", strings.Join(append(l.open, name), ", "))
 	default:
 		l.open = append(l.open, name)
-		t := l.readTerms(from, "the ask "+name, name == "default")
+		t := l.readTerms(from, "the ask "+name, name == "default", &builtin)
 		l.open = l.open[:len(l.open)-1]
 		l.terms[name] = t
 		return t
@@ -44,10 +44,10 @@ func (l *loader) ask(at item, name string) *Terms {
 }
 
 // readTerms reads one way of asking. What it leaves out comes from the ask it
-// extends, else from the built-in one; but who is asked has to be said.
-func (l *loader) readTerms(at item, what string, isDefault bool) *Terms {
-	t := builtin
-	said, fine := isDefault, len(l.problems)
+// extends, else from base; but who is asked has to be said, unless base may say it.
+func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Terms {
+	t := *base
+	said, fine := baseSays, len(l.problems)
 	if at.form == mapping {
 		if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == "extends" }); i >= 0 {
 			t, said = *l.ask(at.values[i], at.values[i].text), true
@@ -70,7 +70,7 @@ func (l *loader) readTerms(at item, what string, isDefault bool) *Terms {
 	if !said {
 		l.wrong(at, "write of: with ids or groups, or extends: default", "%s does not say who is asked", what)
 	} else if len(t.Of) < t.Need && fine == len(l.problems) {
-		l.wrong(at, "", "nobody could answer %s: it needs %d to agree and names %d", what, t.Need, len(t.Of))
+		l.wrong(at, "name more under of:", "nobody could answer %s: it needs %d to agree and names %d", what, t.Need, len(t.Of))
 	}
 	return &t
 }

@@ -240,12 +240,19 @@ func (l *loader) say(at item) string {
 	return text
 }
 
-// as reads the name of an ask, or one written out in place.
+// as reads the name of an ask, or one written out in place. Such a one that does
+// not say who is asked is the default ask, but for what it says.
 func (l *loader) as(at item) *Terms {
 	if at.form == scalar {
 		return l.ask(at, at.text)
 	}
-	return l.readTerms(at, "as", false)
+	if at.form == mapping && len(at.keys) == 0 {
+		l.wrong(at, "leave it out, and the default asks", "as says nothing")
+	}
+	if slices.ContainsFunc(at.keys, func(k item) bool { return k.text == "of" }) {
+		return l.readTerms(at, "as", true, &builtin)
+	}
+	return l.readTerms(at, "as", true, l.ask(at, "default"))
 }
 
 func (l *loader) limit(at item) *limit {

@@ -20,6 +20,7 @@ type Policy struct {
 	redact   redaction
 	tests    []inlineTest
 	ids      []string // whom of and to name, groups resolved; neither local nor host
+	asked    []string // those of them whom of names
 	warnings []string // what the file alone gives reason to doubt
 	source   []byte   // what the hash is over
 }

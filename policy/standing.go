@@ -1,23 +1,33 @@
 package policy
 
-// Standing is what p says of calls like c as far as their caller, tool and time tell: the verdict
-// that they get, or that it depends on what only a call says, on its arguments or on what is left
-// of a limit. What c says of these is not looked at. Like Decide it is pure and total, and it
-// costs less.
-func (p *Policy) Standing(c Call) (v Verdict, depends bool) {
+// A Standing is what a policy says of a caller's calls of a tool, before there is one.
+type Standing struct {
+	Verdict Verdict // what they get, but for those that are refused for their arguments
+	Refuses bool    // a deny looks at the arguments, and may refuse some
+	Depends bool    // others may get another verdict too, by their arguments or what is left of a limit
+}
+
+// Sure reports whether each call gets the verdict.
+func (s Standing) Sure() bool { return !s.Refuses && !s.Depends }
+
+// Standing is what p says of calls like c as far as their caller, tool and time tell. What c says
+// of arguments is not looked at. Like Decide it is pure and total, and it costs less.
+func (p *Policy) Standing(c Call) Standing {
 	if p == nil {
-		return Deny, false
+		return Standing{Verdict: Deny}
 	}
 	c.Args, c.Beside = nil, nil
 	j, matched := p.judgement(&c), false
 	var open []Verdict // what else it may come down to
-	v = Allow
+	s := Standing{Verdict: Allow}
 	for _, r := range p.rules {
 		m := r.withoutArgs(j)
-		switch m {
-		case Yes:
-			v, matched = min(v, r.effect), true
-		case Unclear:
+		switch {
+		case m == Yes:
+			s.Verdict, matched = min(s.Verdict, r.effect), true
+		case m == Unclear && r.effect == Deny && r.limit == nil:
+			s.Refuses = true
+		case m == Unclear:
 			open = append(open, r.effect)
 		}
 		if m != No && r.limit != nil {
@@ -25,12 +35,13 @@ func (p *Policy) Standing(c Call) (v Verdict, depends bool) {
 		}
 	}
 	if !matched {
-		v = p.fallback(c.Method)
+		s.Verdict = p.fallback(c.Method)
 	}
 	for _, effect := range open {
-		depends = depends || effect < v || !matched && effect > v
+		s.Depends = s.Depends || effect < s.Verdict || !matched && effect > s.Verdict
 	}
-	return v, depends
+	s.Refuses = s.Refuses && (s.Verdict != Deny || s.Depends)
+	return s
 }
 
 // withoutArgs reports whether a rule applies, as far as can be told without the arguments of a
@@ -60,6 +71,7 @@ func (c condition) withoutArgs(j *judgement, s side) Match {
 		case argument, *expression: // they look at arguments
 		default:
 			m, _ = each.holds(j, s)
+			m = matchIf(s.takes(m)) // no argument makes it clearer
 		}
 		if m == No {
 			return No

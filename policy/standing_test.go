@@ -6,9 +6,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// What a policy says of a caller's standing without a doubt, it says of each call of theirs.
+// What a policy says of a caller's standing, it says of each call of theirs; but for those whose
+// arguments a deny fits, of which there are some where it says so.
 func TestAStandingIsWhatEachCallGets(t *testing.T) {
-	sure := map[policy.Verdict]int{}
+	met := map[policy.Standing]map[policy.Verdict]int{}
 	for seed := range uint64(rounds) {
 		d := newDice(seed)
 		text := file(d.fallback(), d.rules())
@@ -16,20 +17,29 @@ func TestAStandingIsWhatEachCallGets(t *testing.T) {
 		for range 8 {
 			c := d.call(d.args())
 			c.Via = "request"
-			v, depends := p.Standing(c)
-			if depends {
+			s := p.Standing(c)
+			if s.Depends {
 				continue
 			}
-			sure[v]++
 			for _, used := range []policy.Usage{nil, usage{1 << 20, 1 << 20}} {
-				if got := p.Decide(c, used); got.Verdict != v {
-					t.Fatalf("seed %d: %s stands as %s\n%s%s\n%s", seed, c.Tool, v, text, c.Args, policy.Explain(got, ""))
+				got := p.Decide(c, used)
+				if got.Verdict != s.Verdict && !(s.Refuses && got.Verdict == policy.Deny) {
+					t.Fatalf("seed %d: %s stands as %v\n%s%s\n%s", seed, c.Tool, s, text, c.Args, policy.Explain(got, ""))
 				}
+				if met[s] == nil {
+					met[s] = map[policy.Verdict]int{}
+				}
+				met[s][got.Verdict]++
 			}
 		}
 	}
-	if len(sure) < 3 {
-		t.Errorf("without a doubt there was only %v", sure)
+	if len(met) < 5 {
+		t.Errorf("there was only %v", met)
+	}
+	for s, got := range met {
+		if s.Refuses != (len(got) == 2) {
+			t.Errorf("%v is said, and there was %v", s, got)
+		}
 	}
 }
 
@@ -40,23 +50,27 @@ rules:
 - {allow: [read_*, add]}
 - {allow: few, limit: {count: 3/hour}}
 - {deny: 'read_*', args: {path: {glob: "**/.env"}}}
+- {deny: [add, drop], args: {"**": {glob: "**/.env"}}}
 - {deny: drop}
 - {allow: drop, from: boss}
 - {allow: write, args: {path: {under: /tmp}}}
 - {deny: odd, when: 'args.n == 1', except: [{from: [ann]}]}
 - {allow: late, args: {x: {is: 1}}, except: [{from: [bob]}]}
 `)
-	for tool, want := range map[string]string{"add": "allow", "read_file": "depends", "few": "depends", "drop": "deny", "write": "depends", "else": "ask", "odd": "ask", "late": "depends"} {
-		v, depends := p.Standing(policy.Call{From: "ann", Via: "request", Method: "tools/call", Tool: tool})
-		got := v.String()
-		if depends {
+	for tool, want := range map[string]string{"add": "allow*", "read_file": "allow*", "few": "depends", "drop": "deny", "write": "depends", "else": "ask", "odd": "ask", "late": "depends"} {
+		s := p.Standing(policy.Call{From: "ann", Via: "request", Method: "tools/call", Tool: tool})
+		got := s.Verdict.String()
+		switch {
+		case s.Depends:
 			got = "depends"
+		case s.Refuses:
+			got += "*"
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", tool, got, want)
 		}
 	}
-	if v, depends := (*policy.Policy)(nil).Standing(policy.Call{}); v != policy.Deny || depends {
-		t.Errorf("without a policy it is %s, %v", v, depends)
+	if s := (*policy.Policy)(nil).Standing(policy.Call{}); s.Verdict != policy.Deny || !s.Sure() {
+		t.Errorf("without a policy it is %v", s)
 	}
 }

@@ -251,22 +251,22 @@ func TestThatAListHasMorePagesIsTold(t *testing.T) {
 	}
 }
 
-// What a participant says of our calls is one of four words, and it is not asked for ever: one
+// What a participant says of our calls is one of few words, and it is not asked for ever: one
 // that says one word a second kept who lists tools for as many seconds as it has tools.
 func TestWhatIsSaidOfOurCallsIsBounded(t *testing.T) {
 	r := newRoom(t)
 	var asked atomic.Int32
 	r.serve("fs", func(s *server, e *wire.Envelope) {
 		n := asked.Add(1)
-		said := fmt.Sprintf(`{"standing":{"t%d":"allow","u":"allow, as its owner says"}}`, n)
+		said := fmt.Sprintf(`{"standing":{"t%d":"allow","u":"allow, as its owner says","d":"deny","x":"depends","y":"depends"},"otherwise":{"d":"allow","x":"ask","y":"maybe"}}`, n)
 		s.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(said)))
 	})
-	tools := []string{"u"}
+	tools := []string{"u", "d", "x", "y"}
 	for n := range 100 {
 		tools = append(tools, fmt.Sprintf("t%d", n+1))
 	}
 	all := r.join("bob", client.Options{}).Standing(t.Context(), "fs", tools)
-	if all["t1"] != "allow" || all["u"] != "" || asked.Load() > 32 {
+	if all["t1"] != "allow" || all["u"] != "" || all["d"] != "deny" || all["x"] != "ask*" || all["y"] != "depends" || asked.Load() > 32 {
 		t.Errorf("asked %d times, told %q", asked.Load(), all)
 	}
 }

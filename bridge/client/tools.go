@@ -110,8 +110,9 @@ func ReadTools(of string, result []byte) (tools []Tool, next string, err error) 
 }
 
 // Standing asks a bridge what its rules say of our own calls of these tools, by tool: allow, ask,
-// deny, or depends where arguments or limits decide. Of what it does not answer within a second
-// nothing is said: only our bridges do.
+// deny, or depends where arguments or limits decide; [Starred] if some arguments are denied, and
+// all else is allowed or asked about. Of what it does not answer within a second nothing is said:
+// only our bridges do.
 func (c *Client) Standing(ctx context.Context, of string, tools []string) map[string]string {
 	all := map[string]string{}
 	for round := 0; len(tools) > 0 && round < standingRounds; round++ {
@@ -121,14 +122,17 @@ func (c *Client) Standing(ctx context.Context, of string, tools []string) map[st
 		}
 		a, err := c.askWithin(ctx, time.Second, of, engine.StandingMethod, slices.Concat([]byte(`{"tools":`), names, []byte("}")))
 		var said struct {
-			Standing map[string]string `json:"standing"`
+			Standing  map[string]string `json:"standing"`
+			Otherwise map[string]string `json:"otherwise"`
 		}
 		if err != nil || a.Err != nil || json.Unmarshal(a.Result, &said) != nil {
 			return all
 		}
 		rest := slices.DeleteFunc(slices.Clone(tools), func(name string) bool {
 			word := said.Standing[name]
-			if slices.Contains(standings, word) {
+			if but := said.Otherwise[name]; word == "depends" && (but == "allow" || but == "ask") {
+				all[name] = but + Starred
+			} else if slices.Contains(standings, word) {
 				all[name] = word
 			}
 			return word != ""
@@ -146,6 +150,9 @@ func (c *Client) Standing(ctx context.Context, of string, tools []string) map[st
 var standings = []string{"allow", "ask", "deny", "depends"}
 
 const standingRounds = 32
+
+// Starred is what follows the word for a tool of which some arguments are denied.
+const Starred = "*"
 
 // Standings asks all whose tools these are, at once, for our [Client.Standing] with them, and
 // returns it by peer.

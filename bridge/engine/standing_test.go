@@ -19,7 +19,7 @@ rules:
 	none := `"result":{"standing":{}}`
 	everyDialect(t, rules, func(s *stage) {
 		for i, c := range []struct{ params, want string }{
-			{`{"tools":["read_file","write_file","nothing","read_file"]}`, `"result":{"standing":{"read_file":"allow","write_file":"depends"}}`},
+			{`{"tools":["read_file","write_file","nothing","read_file"]}`, `"result":{"standing":{"read_file":"allow","write_file":"depends"},"otherwise":{"write_file":"ask"}}`},
 			{`{"tools":[]}`, none}, {`{}`, none}, {`{"tools":"read_file"}`, none}, {`[1]`, none},
 			{`{"tools":["read_file","` + strings.Repeat("x", standingBytes) + `"]}`, none},
 		} {

@@ -31,7 +31,7 @@ what no rule names follows the default. Only lists pass by themselves.
 
 A name under "of" or "to" that is no group counts as a participant's id. These ids
 are listed, with the members of the groups named there, because nobody would ever
-answer for a misspelt one.
+answer for a misspelt one. Who stands under "to" alone is listed apart.
 
 Exit codes: 0 with or without warnings, 2 if there is an error.`,
 		Example: `  mcpx-bridge policy check policy.yaml

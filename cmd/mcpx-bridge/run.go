@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,7 +177,11 @@ func (p *program) hintAllow() {
 	switch {
 	case p.s.Policy != "":
 	case len(p.s.Allow)+len(p.s.Deny) > 0 || p.asks():
-		p.log.Info("what is not allowed or denied waits until " + who)
+		rest := "what is not allowed or denied"
+		if slices.Contains(slices.Concat(p.s.Allow, p.s.Deny), "*") {
+			rest = "no tool call waits; anything else that others ask for, such as a resource,"
+		}
+		p.log.Info(rest + " waits until " + who)
 		p.log.Info("hint: you answer " + where)
 	default:
 		p.log.Info("every call waits until you agree to it: " + where)

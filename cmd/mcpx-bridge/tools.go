@@ -23,7 +23,8 @@ func (p *program) toolsCommand() *cobra.Command {
 		Short: "List the tools of the topic, or of one participant",
 		Long: `List the tools of the topic, or of one participant. FOR YOU is what the rules of its
 bridge say about calls by --id: allow, ask (somebody has to agree first), deny, or
-depends, where arguments or limits decide. No tool is called for that.
+depends, where arguments or limits decide; allow* or ask* if some arguments are denied.
+No tool is called for that.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
@@ -95,7 +96,11 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if write != nil {
 		err = p.print(write(shown))
 	} else {
-		err = p.draw(view.Tools(shown, q.Standings(ctx, shown)), 2)
+		standing := q.Standings(ctx, shown)
+		err = p.draw(view.Tools(shown, standing), 2)
+		if note := view.ToolsNote(standing); note != "" {
+			p.log.Info(note)
+		}
 	}
 	return cmp.Or(err, p.tellAbsentees(c))
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -25,6 +26,7 @@ type Lint struct {
 	Resources    string              `json:"resources,omitempty"` // who can read them, in words
 	Prompts      string              `json:"prompts,omitempty"`   // who can get them
 	Participants []string            `json:"participants,omitempty"`
+	Delegates    []string            `json:"delegates,omitempty"` // those of them who are asked only by whom a question is passed on
 	Warnings     []string            `json:"warnings,omitempty"`
 	Errors       []*policy.LoadError `json:"errors,omitempty"`
 }
@@ -48,7 +50,7 @@ func LintOf(file string, now *policy.Policy, err error, tools []policy.Tool) (Li
 		}
 	}
 	l.Resources, l.Prompts = now.Reach("resources/read"), now.Reach("prompts/get")
-	l.Participants, l.Warnings = now.Participants(), now.Warnings(tools)
+	l.Participants, l.Delegates, l.Warnings = now.Participants(), now.Delegates(), now.Warnings(tools)
 	if l.Failing > 0 {
 		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of the file's own tests fail: mcpx-bridge policy test %s", l.Failing, file))
 	}
@@ -59,8 +61,12 @@ func LintOf(file string, now *policy.Policy, err error, tools []policy.Tool) (Li
 func (l Lint) Words() []byte {
 	out := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, text.Counted(l.Rules, "rule"), l.Default, text.Counted(l.Tests, "test"))
 	out = fmt.Appendf(out, "resources: %s\nprompts: %s\n", text.Line(l.Resources), text.Line(l.Prompts))
-	if len(l.Participants) > 0 {
-		out = fmt.Appendf(out, "asks these participants: %s\n", strings.Join(l.Participants, ", "))
+	asked := slices.DeleteFunc(slices.Clone(l.Participants), func(id string) bool { return slices.Contains(l.Delegates, id) })
+	if len(asked) > 0 {
+		out = fmt.Appendf(out, "asks these participants: %s\n", strings.Join(asked, ", "))
+	}
+	if len(l.Delegates) > 0 {
+		out = fmt.Appendf(out, "questions may be passed on to: %s\n", strings.Join(l.Delegates, ", "))
 	}
 	for _, w := range l.Warnings {
 		out = fmt.Appendf(out, "warning: %s\n", text.Line(w))

@@ -17,3 +17,15 @@ func Tools(all []client.Tool, standing map[string]map[string]string) [][]string 
 	}
 	return without(rows, 2)
 }
+
+// ToolsNote explains what is starred in the rows of [Tools], "" where nothing is.
+func ToolsNote(standing map[string]map[string]string) string {
+	for _, said := range standing {
+		for _, word := range said {
+			if strings.HasSuffix(word, client.Starred) {
+				return client.Starred + " but some arguments are denied"
+			}
+		}
+	}
+	return ""
+}
