@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -19,10 +18,10 @@ type Limit struct {
 	From time.Time
 
 	// Waits hears who is asked, and again when that changes, and the zero Waiting when it is
-	// decided. Progress hears every other word of progress, as [Client.Call] tells it. Both
-	// are called from the goroutine that reads the topic.
+	// decided. Progress hears every other word of progress. Both are called from the goroutine
+	// that reads the topic.
 	Waits    func(refusal.Waiting)
-	Progress func(params []byte)
+	Progress func(refusal.Progress)
 }
 
 // first is how long it is waited for that people are said to decide, or for the call.
@@ -150,7 +149,8 @@ func (d *decision) end() {
 }
 
 func (d *decision) progressed(params []byte) {
-	w, waits := readWaiting(params, time.Now())
+	p, known := refusal.HearProgress(params)
+	w, waits := p.Waiting(time.Now())
 	d.mu.Lock()
 	if waits {
 		d.asked(w)
@@ -158,8 +158,8 @@ func (d *decision) progressed(params []byte) {
 		d.timeBegins(time.Now())
 	}
 	d.mu.Unlock()
-	if !waits && d.limit.Progress != nil {
-		d.limit.Progress(params)
+	if known && !waits && d.limit.Progress != nil {
+		d.limit.Progress(p)
 	}
 }
 
@@ -183,7 +183,7 @@ func (d *decision) timeBegins(at time.Time) {
 	if !d.limit.From.IsZero() {
 		return
 	}
-	if most := d.since.Add(maxDeciding); at.After(most) {
+	if most := d.since.Add(refusal.MaxDeciding); at.After(most) {
 		at = most
 	}
 	d.late.Reset(time.Until(at) + d.limit.Time)
@@ -199,28 +199,4 @@ func (d *decision) decided() bool {
 		d.limit.Waits(refusal.Waiting{})
 	}
 	return true
-}
-
-// maxDeciding is how long people may take at most, whatever somebody says (as a policy's
-// within has it).
-const maxDeciding = 24 * time.Hour
-
-// readWaiting reads who decides about a call from the params of a word of progress.
-func readWaiting(params []byte, now time.Time) (w refusal.Waiting, ok bool) {
-	var said struct {
-		Meta struct {
-			Approval struct {
-				Waiting bool     `json:"waiting"`
-				Digest  string   `json:"digest"`
-				Of      []string `json:"of"`
-				Left    float64  `json:"left_ms"`
-			} `json:"mcpx/approval"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(params, &said) != nil || !said.Meta.Approval.Waiting || said.Meta.Approval.Digest == "" {
-		return w, false
-	}
-	a := said.Meta.Approval
-	left := time.Duration(max(0, min(a.Left, float64(maxDeciding.Milliseconds())))) * time.Millisecond
-	return refusal.Waiting{Of: a.Of, Digest: a.Digest, Until: now.Add(left)}, true
 }

@@ -3,12 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -93,12 +93,8 @@ const startingMost = 1024
 
 // heardStarting takes a participant's word that it is starting.
 func (c *Client) heardStarting(e *wire.Envelope) {
-	var said struct{ Seconds uint32 }
-	json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) // what it does not say is zero
-	words := "starting"
-	if said.Seconds > 0 {
-		words = fmt.Sprintf("starting, %d s", said.Seconds)
-	}
+	said := refusal.HearStart(e.Message.Get(jsonrpc.Params))
+	words := said.Starting()
 	c.mu.Lock()
 	asked := c.pending.count(func(w *pendingAnswer) bool { return w.to == e.From }) > 0
 	if asked && len(c.starting) < startingMost {

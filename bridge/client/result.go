@@ -86,34 +86,3 @@ func (r *ToolResult) Text() []byte {
 	}
 	return b.Bytes()
 }
-
-// ProgressLine is a progress notification in one line, "" if it is none: what a bridge says of
-// an approval as it is, and what a server says, which could use the same words, as that of
-// whom it is. It is not made safe to show.
-func ProgressLine(from string, params []byte) string {
-	var s struct {
-		Progress, Total json.Number
-		Message         string
-		Meta            struct {
-			Approval json.RawMessage `json:"mcpx/approval"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(params, &s) != nil {
-		return ""
-	}
-	line := string(s.Progress)
-	if n, err := s.Progress.Float64(); err == nil && n >= 0 && n < 1e-6 {
-		line = "0" // raised above what was said while people decided
-	}
-	switch {
-	case s.Total != "":
-		line += "/" + string(s.Total)
-	case s.Message != "":
-		line = "" // what is counted, and how far it goes, nobody says
-	}
-	line = strings.TrimSpace(line + " " + s.Message)
-	if s.Meta.Approval == nil {
-		line = from + ": " + line
-	}
-	return line
-}

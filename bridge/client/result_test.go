@@ -20,18 +20,3 @@ func TestResultsAsPeopleReadThem(t *testing.T) {
 		}
 	}
 }
-
-// A server that speaks of an approval is no bridge: its words stand behind its name.
-func TestProgressSaysWhoseWordsItIs(t *testing.T) {
-	for params, want := range map[string]string{
-		`{"progress":1,"total":2}`:                                      "fs: 1/2",
-		`{"progress":1,"message":"approved"}`:                           "fs: approved",
-		`{"progress":0,"message":"asked","_meta":{"mcpx/approval":{}}}`: "asked",
-		`{"progress":0.000000004,"total":3}`:                            "fs: 0/3",
-		`[]`:                                                            "",
-	} {
-		if got := client.ProgressLine("fs", []byte(params)); got != want {
-			t.Errorf("%s: %q, want %q", params, got, want)
-		}
-	}
-}

@@ -64,11 +64,7 @@ Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused
 
 // limit is how long a call is waited for that began at some time.
 func (p *program) limit(began time.Time, whose string) client.Limit {
-	l := client.Limit{Time: p.s.Timeout, Waits: p.waits, Progress: func(params []byte) {
-		if line := client.ProgressLine(whose, params); line != "" {
-			p.log.Info(line)
-		}
-	}}
+	l := client.Limit{Time: p.s.Timeout, Waits: p.waits, Progress: func(said refusal.Progress) { p.log.Info(said.Line(whose)) }}
 	if p.s.Bounded {
 		l.From = began
 	}

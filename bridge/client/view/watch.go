@@ -152,25 +152,16 @@ func (w *Watch) notification(e *wire.Envelope, at time.Time) []byte {
 
 // progress takes what a bridge says of its start and of an approval. What a server counts is for its caller.
 func (w *Watch) progress(e *wire.Envelope, at time.Time) []byte {
-	var said struct {
-		Token   json.RawMessage `json:"progressToken"`
-		Message string          `json:"message"`
-		Meta    struct {
-			Approval *struct {
-				Waiting  bool `json:"waiting"`
-				Starting bool `json:"starting"`
-			} `json:"mcpx/approval"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) != nil || said.Meta.Approval == nil || said.Token == nil {
+	said, _ := refusal.HearProgress(e.Message.Get(jsonrpc.Params))
+	if !said.Ours || said.Token == nil {
 		return nil
 	}
 	for _, c := range w.open {
 		switch {
 		case c.to != e.From || c.token != string(said.Token):
-		case said.Meta.Approval.Starting:
+		case said.Starting() != "":
 			return w.step(c, at, "starting")
-		case !said.Meta.Approval.Waiting && len(c.steps) < mostSteps:
+		case !said.Undecided() && len(c.steps) < mostSteps:
 			c.steps = append(c.steps, text.Cut(said.Message, 80))
 			return nil // its end is about to come
 		case len(c.steps) == 0 || c.steps[len(c.steps)-1] == "starting":
