@@ -37,6 +37,14 @@ type (
 		Because string // one sentence that may be shown
 	}
 
+	// Tally tells a participant who has a question open who agrees by now, and changes nothing
+	// of the question.
+	Tally struct {
+		ID     string // of the question
+		To     Who
+		Params []byte // requestId, and need and agreed as in the metadata of the elicitation
+	}
+
 	// Verify is about a yes: it is to be found out whether the call may still run, with
 	// these arguments, and [Desk.Verified] is the next that the Desk is told. It is the
 	// last act of an Answer that agrees, and of Open where a yes is remembered.
@@ -100,6 +108,7 @@ type Unsettled struct {
 
 func (Show) act()    {}
 func (Close) act()   {}
+func (Tally) act()   {}
 func (Verify) act()  {}
 func (Settled) act() {}
 func (Noted) act()   {}

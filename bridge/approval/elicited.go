@@ -49,6 +49,7 @@ type claims struct {
 	Digest     string         `json:"digest"`
 	Need       int            `json:"need"`   // how many must agree; 0 where the asker does not say, or one is enough
 	Agreed     []string       `json:"agreed"` // who has
+	Why        jsontext.Value `json:"why"`
 	Delegation []struct {
 		By string `json:"by"`
 		To string `json:"to"`
@@ -101,11 +102,8 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v := &q.View
 	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], text.Line(e.Metadata.Priority)
 	v.Asked, v.Deadline, v.Me = now, now.Add(e.timeout()), text.Line(me)
-	v.Need, v.Have = max(e.Metadata.Need, 1), len(e.Metadata.Agreed)
-	for _, who := range e.Metadata.Agreed {
-		v.People = append(v.People, Person{Who: text.Line(who), State: stateNames[agreed]})
-	}
-	v.People = append(v.People, Person{Who: v.Me, State: stateNames[beingAsked]})
+	v.tally(e.Metadata.Need, e.Metadata.Agreed)
+	v.why(e.Metadata.Why)
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
@@ -121,6 +119,45 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	}
 	v.Bridge, v.From, v.Tool, v.Asking = text.Line(asker), v.fact("Caller"), v.fact("Tool"), []string{v.Me}
 	return q, nil
+}
+
+// why says why one is asked and what the server says of the tool, as our bridges say it: others
+// may mean something else by the member.
+func (v *View) why(raw []byte) {
+	var why struct {
+		Via   string   `json:"via"`
+		Rules []string `json:"rules"`
+		About string   `json:"about"`
+		Hints []string `json:"hints"`
+	}
+	if json.Unmarshal(raw, &why) != nil {
+		return
+	}
+	v.Via, v.About, v.Rule = text.Line(why.Via), text.Line(why.About), text.Line(strings.Join(why.Rules, ", "))
+	for _, hint := range why.Hints {
+		v.Hints = append(v.Hints, text.Line(hint))
+	}
+}
+
+// tally says how many must agree, and that of these who do by now, beside us.
+func (v *View) tally(need int, agree []string) {
+	v.Need, v.Have, v.People = max(need, 1), len(agree), nil
+	for _, who := range agree {
+		v.People = append(v.People, Person{Who: text.Line(who), State: stateNames[agreed]})
+	}
+	v.People = append(v.People, Person{Who: v.Me, State: stateNames[beingAsked]})
+}
+
+// Tallied is the question with what the params of a tally say of it, which must have been scanned
+// strictly before. It reports false if that is nothing that can be read.
+func (v *View) Tallied(params []byte) (View, bool) {
+	var says claims
+	if json.Unmarshal(params, &says) != nil || says.Need < 1 {
+		return *v, false
+	}
+	now := *v
+	now.tally(says.Need, says.Agreed)
+	return now, true
 }
 
 // fact is what a View says under a name, "?" if nothing.
@@ -170,7 +207,14 @@ func (e *elicitation) headline(m *text.Marks) string {
 	if o.From == "" || o.Tool == "" && o.Method == "" {
 		return string(m.AppendLine(nil, e.Message))
 	}
-	return string(m.AppendLine(append(m.AppendLine(nil, o.From), " requests permission to execute "...), cmp.Or(o.Tool, o.Method)))
+	return string(m.AppendLine(append(m.AppendLine(nil, o.From), " requests permission to "...), e.wants()))
+}
+
+// wants says what the call is, in the words that the bridge has for it.
+func (e *elicitation) wants() string {
+	o := &e.Metadata.Original
+	q := Question{Method: cmp.Or(o.Method, toolsCall), Tool: o.Tool}
+	return q.wants()
 }
 
 // maxDescribed is how many lines of a description are shown.
@@ -210,7 +254,7 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 // bridge of ours nothing, unless it asks again.
 func (e *elicitation) unsaid(asker string) string {
 	o := &e.Metadata.Original
-	ours := o.From + " requests permission to execute " + cmp.Or(o.Tool, o.Method) + " on " + asker + " [" + e.Metadata.Digest[:8] + "]"
+	ours := o.From + " requests permission to " + e.wants() + " on " + asker + " [" + e.Metadata.Digest[:8] + "]"
 	rest, ok := strings.CutPrefix(e.Message, ours)
 	if !ok {
 		return e.Message

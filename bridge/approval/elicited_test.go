@@ -21,6 +21,7 @@ func TestElicitationIsReadBack(t *testing.T) {
 	d.SetBelieved(true)
 	d.SetHere(approval.Participant("alice"), true)
 	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby",
+		About: "Deploy\x1b it", Hints: policy.Hints{Destructive: new(true)},
 		Envelope: "e7", RPC: []byte("7"), Args: []byte(`{"target":"production","note":"a\u202eb"}`),
 		Terms: policy.Terms{Of: []string{"alice"}, Need: 1, Within: time.Minute, Rules: []string{"deploys"}, Remember: []string{"session"},
 			Delegate: &policy.Delegate{To: []string{"carol"}, Depth: 1},
@@ -37,6 +38,9 @@ func TestElicitationIsReadBack(t *testing.T) {
 	if v.Digest != show.Digest.String() || v.Deadline != now.Add(time.Minute) || !q.View.Choice || !q.Delegate || !slices.Equal(q.DelegateTo, []string{"carol"}) || len(v.Remember) != 2 ||
 		len(v.Edits) != 1 || v.Edits[0].Now != `"production"` || v.People[0] != (approval.Person{Who: "alice", State: "asked"}) {
 		t.Errorf("%+v", q)
+	}
+	if v.Via != "request" || v.Rule != "deploys" || v.About != `Deploy\u{1b} it` || !slices.Equal(v.Hints, []string{policy.MayDestroy}) {
+		t.Errorf("of why one is asked is read: %s, %s, %s, %q", v.Via, v.Rule, v.About, v.Hints)
 	}
 	for _, want := range []string{"bob requests permission to execute deploy", "Asked by: fs", `/target = "production"`, `/note = "a\u{202e}b"`, "! contains 1 direction"} {
 		if !strings.Contains(v.Text(), want) {
@@ -162,6 +166,61 @@ Arguments:
 	} {
 		if want := strings.ReplaceAll(c.want, "SHORT", v.Short); c.got != want {
 			t.Errorf("%s is shown\n%s\nand not\n%s", name, c.got, want)
+		}
+	}
+}
+
+// Who has a question open hears when somebody else agrees, and whoever did how it ended: also
+// whose yes decided it.
+func TestWhoMustAgreeHearsOfTheOthers(t *testing.T) {
+	now := time.Now()
+	d := approval.NewDesk(approval.Options{Random: random()})
+	d.SetBelieved(true)
+	for _, who := range []string{"ann", "carol", "dave"} {
+		d.SetHere(approval.Participant(who), true)
+	}
+	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "resources/read", Bridge: "fs", Topic: "lobby", Envelope: "e7",
+		Terms: policy.Terms{Of: []string{"ann", "carol", "dave"}, Need: 2, Within: time.Minute}})
+	ann, carol := acts[0].(approval.Show), acts[1].(approval.Show)
+	q, err := approval.Elicit(now, "fs", "carol", carol.Params)
+	if err != nil || q.View.Headline != "bob requests permission to read a resource" || strings.Contains(q.View.Text(), "It says: bob") {
+		t.Fatalf("%v\n%s", err, q.View.Text())
+	}
+	agree := func(show approval.Show) []approval.Act {
+		acts := d.Answer(now, approval.Answer{Who: show.To, Corr: []string{show.Ask}, ID: show.RPC, Result: []byte(`{"action":"accept","content":{"approve":true}}`)})
+		return d.Verified(now, acts[len(acts)-1].(approval.Verify).ID, "")
+	}
+	told := map[string]string{}
+	for _, a := range agree(ann) {
+		if tally, is := a.(approval.Tally); is {
+			told[tally.To.ID] = string(tally.Params)
+		}
+	}
+	want := `{"requestId":` + string(carol.RPC) + `,"need":2,"agreed":["ann"]}`
+	if len(told) != 2 || told["carol"] != want || told["dave"] == "" {
+		t.Fatalf("they hear %q, carol is to hear %s", told, want)
+	}
+	v, ok := q.View.Tallied([]byte(want))
+	if !ok || v.Need != 2 || v.Have != 1 || !slices.Equal(v.People, []approval.Person{{Who: "ann", State: "agreed"}, {Who: "carol", State: "asked"}}) {
+		t.Errorf("carol reads %v, %+v", ok, v)
+	}
+	if q.View.Have != 0 {
+		t.Error("what was read before has changed")
+	}
+	for _, says := range []string{`{}`, `{"need":0,"agreed":["x"]}`, `{"need":2,"agreed":"x"}`, `7`} {
+		if _, ok := q.View.Tallied([]byte(says)); ok {
+			t.Errorf("%s says something", says)
+		}
+	}
+	clear(told)
+	for _, a := range agree(carol) {
+		if c, is := a.(approval.Close); is {
+			told[c.To.ID] += c.Because
+		}
+	}
+	for _, who := range []string{"ann", "carol", "dave"} {
+		if told[who] != "allowed by ann and carol" {
+			t.Errorf("%s hears %q", who, told[who])
 		}
 	}
 }

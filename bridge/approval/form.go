@@ -69,15 +69,48 @@ func (p *pending) metadata(s *ballot, shown *published, seconds int) []byte {
 		m.raw("delegation", appendHops(nil, s.chain))
 	}
 	if p.need > 1 {
-		m.num("need", p.need)
-		var names []string
-		for _, w := range p.who(agreed) {
-			names = append(names, w.String())
-		}
-		m.raw("agreed", list(names...))
+		p.putTally(&m)
 	}
+	m.put("why", p.why())
 	m.str("digest", p.digest.String())
 	return m.end()
+}
+
+// putTally says how many must agree, and who does by now.
+func (p *pending) putTally(to *object) {
+	to.num("need", p.need)
+	var names []string
+	for _, w := range p.who(agreed) {
+		names = append(names, w.String())
+	}
+	to.raw("agreed", list(names...))
+}
+
+// why says why somebody is asked, and what the server says of the tool, as the person at the
+// bridge is shown it. The topic knows all of that.
+func (p *pending) why() (o object) {
+	if p.q.Via != "" {
+		o.str("via", p.q.Via)
+	}
+	o.raw("rules", list(p.q.Terms.Rules...))
+	if p.q.About != "" {
+		o.str("about", p.q.About)
+	}
+	o.raw("hints", list(p.q.Hints.Words()...))
+	return o
+}
+
+// tally tells whoever has a question open in the topic who agrees by now.
+func (d *Desk) tally(p *pending) {
+	for _, s := range p.ballots {
+		if s.state != beingAsked || len(s.asks) == 0 {
+			continue
+		}
+		var params object
+		params.raw("requestId", s.asks[len(s.asks)-1].rpc())
+		p.putTally(&params)
+		d.do(Tally{ID: p.id, To: s.who, Params: params.end()})
+	}
 }
 
 // schema is the form: approve or, where the question may be passed on, action

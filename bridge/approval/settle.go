@@ -31,20 +31,20 @@ func (d *Desk) settle(p *pending, s Settled, by *ballot) {
 		}
 	}
 	for _, ballot := range p.ballots {
-		if ballot.state == agreed && ballot != by {
+		switch {
+		case ballot == by && taken(s.Reason):
+			d.endAnswered(p, by, "your answer was taken for a no: "+cmp.Or(s.Detail, strings.ReplaceAll(s.Reason, "_", " ")))
+		case ballot == by && p.need > 1, ballot != by && ballot.state == agreed:
 			d.endAnswered(p, ballot, why)
 		}
-	}
-	if by != nil && taken(s.Reason) {
-		d.endAnswered(p, by, "your answer was taken for a no: "+cmp.Or(s.Detail, strings.ReplaceAll(s.Reason, "_", " ")))
 	}
 	d.archive(p, s.Outcome)
 	d.do(s)
 }
 
-// endAnswered says to somebody what became of their answer: why it was taken for a no, or how
-// others ended the question to which they had agreed. It is the end of what they answered;
-// what else they have open of the question is taken away as everybody's is.
+// endAnswered says to somebody what became of their answer: how a question ended that was not
+// theirs alone to decide, or why the answer was taken for a no. It is the end of what they
+// answered; what else they have open of the question is taken away as everybody's is.
 func (d *Desk) endAnswered(p *pending, s *ballot, because string) {
 	for _, a := range slices.Backward(s.asks) {
 		if a.answered {

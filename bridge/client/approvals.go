@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -265,6 +266,28 @@ func (s *ApprovalInbox) add(a *Question, is func(*Question) bool) bool {
 	a.timer = time.AfterFunc(time.Until(a.View.Deadline), func() { s.end("time is up", is) })
 	s.open = append(s.open, a)
 	return true
+}
+
+// agreed hears that somebody else has agreed to what is still open here.
+func (s *ApprovalInbox) agreed(e *wire.Envelope) {
+	if e.Kind != wire.Notification || e.Method != engine.Agreed {
+		return
+	}
+	params := e.Message.Get(jsonrpc.Params)
+	rpc := e.Message.Get(jsonrpc.RequestID)
+	s.mu.Lock()
+	i := slices.IndexFunc(s.open, func(a *Question) bool { return a.From == e.From && bytes.Equal(a.rpc, rpc) })
+	if i < 0 {
+		s.mu.Unlock()
+		return
+	}
+	now := *s.open[i] // whoever has the old one reads it without the lock
+	view, said := now.View.Tallied(params)
+	now.View, s.open[i] = view, &now
+	s.mu.Unlock()
+	if said {
+		s.Post(inbox.Event{Event: "changed", ID: view.ID})
+	}
 }
 
 // cancelled hears that whoever asked wants no answer any more.

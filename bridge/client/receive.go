@@ -65,6 +65,7 @@ func (c *Client) Received(e *wire.Envelope) {
 		c.notification(e)
 		if c.opt.Approvals != nil {
 			c.opt.Approvals.cancelled(e)
+			c.opt.Approvals.agreed(e)
 		}
 	case wire.Request:
 		c.request(e)

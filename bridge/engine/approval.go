@@ -132,6 +132,15 @@ func (e *Engine) close(a approval.Close) {
 	e.tellOne(wire.Cancellation, a.To.ID, "notifications/cancelled", jsonrpc.AppendCancel(nil, a.RPC, a.Because))
 }
 
+// Agreed is the notification that tells a participant who was asked, and has not answered, that
+// somebody else agreed meanwhile: with requestId, need and agreed (see [approval.Tally]).
+const Agreed = "notifications/mcpx/agreed"
+
+// tally tells a participant that others have agreed.
+func (e *Engine) tally(a approval.Tally) {
+	e.tellOne(wire.Notice, a.To.ID, Agreed, jsonrpc.AppendNotification(nil, Agreed, a.Params))
+}
+
 // responded takes an answer from a participant. The desk alone knows whose
 // question it is, and whether it counts.
 func (e *Engine) responded(env *wire.Envelope) {

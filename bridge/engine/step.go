@@ -181,6 +181,8 @@ func (e *Engine) carryOutOfDesk(a approval.Act) {
 		e.show(a)
 	case approval.Close:
 		e.close(a)
+	case approval.Tally:
+		e.tally(a)
 	case approval.Noted:
 		e.noteOnQuestion(a)
 	case approval.Verify:

@@ -238,25 +238,28 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 	bridge.Sees("fs serves")
 	at(t, ann, state, "approve", "--id", "ann")
 	ann.Sees("nothing to decide")
-	bridge.Sees("ann joined")
+	at(t, carol, state, "approve", "--id", "carol")
+	carol.Sees("nothing to decide")
+	bridge.Sees("ann joined", "carol joined")
 	result := make(chan string, 1)
 	go func() {
 		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
 		result <- out + errs
 	}()
-	ann.Sees("a allow", "Needs        2 who agree", "Waiting for  you")
+	ann.Sees("a allow", "Server says  Write a file", "Why asked    rule writes", "Needs        2 who agree", "Waiting for  you")
+	carol.Sees("a allow", "Needs        2 who agree", "Waiting for  you")
 	if n := strings.Count(ann.String(), "requests permission"); n != 1 {
 		t.Errorf("the caller's words stand there %d times:\n%s", n, ann)
 	}
 	agree(ann, func() bool { return strings.Contains(ann.String(), "your answer was sent") })
 	bridge.Sees("Needs        2; ann agreed", "Waiting for  you")
-	at(t, carol, state, "approve", "--id", "carol")
 	carol.Sees("a allow", "Needs        2; ann agreed", "Waiting for  you")
 	agree(carol, func() bool { return len(result) > 0 })
 	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
 		t.Errorf("the caller got %s", got)
 	}
 	ann.Sees("allowed by ann and carol")
+	carol.Sees("your answer was sent", "allowed by ann and carol")
 }
 
 func TestServeAtATerminalSaysHowAClientGetsIt(t *testing.T) {

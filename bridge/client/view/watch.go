@@ -56,7 +56,7 @@ func (w *Watch) Line(e *wire.Envelope, at time.Time) []byte {
 // which is told with the call that it is about.
 func unspoken(method string) bool {
 	switch method {
-	case "initialize", "ping", "server/discover", "elicitation/create", "notifications/initialized", "notifications/mcpx/checkpoint", engine.Starting:
+	case "initialize", "ping", "server/discover", "elicitation/create", "notifications/initialized", "notifications/mcpx/checkpoint", engine.Starting, engine.Agreed:
 		return true
 	}
 	return strings.HasSuffix(method, "/list")
