@@ -18,7 +18,7 @@ func FrameLine(e *wire.Envelope, at time.Time) []byte {
 	if len(e.To) > 0 {
 		to = strings.Join(e.To, ",")
 	}
-	return fmt.Appendf(nil, "%s %s -> %s  %s  %s\n", at.Format(time.TimeOnly), text.Line(cmp.Or(e.From, "-")), text.Line(to), text.Line(whatFor(e)), brief(e))
+	return fmt.Appendf(nil, "%s %s -> %s  %s  %s\n", at.Format(time.TimeOnly), text.Cell(cmp.Or(e.From, "-")), text.Cell(to), text.Cell(whatFor(e)), brief(e))
 }
 
 // whatFor is what a frame is for: its kind as it is spelled, or what becomes of
@@ -89,5 +89,5 @@ func brief(e *wire.Envelope) string {
 			said = e.Message.Get(jsonrpc.Err)
 		}
 	}
-	return oneLine(said) + after
+	return text.Cell(oneLine(said)) + after
 }

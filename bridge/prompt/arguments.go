@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // Text of several lines is shown as lines, each behind a gutter, so that none can look like
@@ -47,10 +48,10 @@ func addNext(all []approval.Leaf, add func(look, string)) int {
 	l := &all[0]
 	lines := linesOf(l)
 	if len(lines) < 2 {
-		add(usual, "  "+l.Name+" = "+cmp.Or(l.Whole, l.Text))
+		add(usual, "  "+text.Cell(l.Name)+" = "+cmp.Or(l.Whole, l.Text))
 		return 1
 	}
-	add(usual, fmt.Sprintf("  %s = %d lines", l.Name, len(lines)))
+	add(usual, fmt.Sprintf("  %s = %d lines", text.Cell(l.Name), len(lines)))
 	addLines(usual, gutter, lines, add)
 	return 1
 }
@@ -88,8 +89,8 @@ func cutName(pointer string) (in, name string) {
 // addReplaced shows what goes and what comes between the lines that both begin and end with.
 // The old text is all lines but those that come, the new one all but those that go.
 func addReplaced(of, by *approval.Leaf, add func(look, string)) {
-	add(usual, "  --- "+of.Name)
-	add(usual, "  +++ "+by.Name)
+	add(usual, "  --- "+text.Cell(of.Name))
+	add(usual, "  +++ "+text.Cell(by.Name))
 	goes, comes := linesOf(of), linesOf(by)
 	head := common(goes, comes, func(lines []string, i int) string { return lines[i] })
 	addLines(faint, gutter, goes[:head], add)

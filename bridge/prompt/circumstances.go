@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -40,7 +41,9 @@ func addCircumstances(v *approval.View, add func(look, string)) {
 // decideBy is the fact that the clock on the screen says.
 const decideBy = "Decide by"
 
-func circumstance(name, text string) string { return fmt.Sprintf("%-12s %s", name, text) }
+func circumstance(name, said string) string {
+	return fmt.Sprintf("%-12s %s", text.Cell(name), text.Cell(said))
+}
 
 func serverSays(v *approval.View) string {
 	says := strings.Join(v.Hints, ", ")

@@ -36,7 +36,7 @@ func (m *model) draw(now time.Time, columns, lines int) panel {
 func (m *model) waiting() string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(m.sources)) {
-		names = append(names, text.Line(m.sources[name].Label))
+		names = append(names, text.Cell(m.sources[name].Label))
 	}
 	if len(names) == 0 {
 		return "no bridge to watch is running on this machine; waiting for one (q quits)"
@@ -47,7 +47,7 @@ func (m *model) waiting() string {
 func (m *model) drawList(now time.Time, columns, lines int) panel {
 	help := "Enter open   j k move"
 	if it := m.current(); it != nil {
-		help += between + "D deny all of " + text.Line(it.q.From)
+		help += between + "D deny all of " + text.Cell(it.q.From)
 	}
 	if !m.resident {
 		help += "   q quit"
@@ -81,7 +81,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 
 func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	it := m.current()
-	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), text.Line(it.src.Label))
+	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), text.Cell(it.src.Label))
 	p := panel{rows: []row{{spread(title, text.Left(it.q.Deadline.Sub(now))+"   "+it.q.Short+" ", columns), bar}}}
 	if m.view != nil {
 		if m.columns != columns {

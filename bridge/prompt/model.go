@@ -42,7 +42,7 @@ func (it *item) ref() ref { return ref{it.src.Name, it.q.ID} }
 
 // what says in a few words what an item is about.
 func (it *item) what() string {
-	return fmt.Sprintf("%s for %s on %s [%s]", it.q.Tool, it.q.From, text.Line(it.src.Label), it.q.Short)
+	return fmt.Sprintf("%s for %s on %s [%s]", text.Cell(it.q.Tool), text.Cell(it.q.From), text.Cell(it.src.Label), it.q.Short)
 }
 
 // A model is what the person sees and is doing. It is used by one goroutine.

@@ -22,7 +22,7 @@ func pageOf(v *approval.View, columns int) (page []row, arguments int) {
 
 // addHead adds who wants what, and what in it cannot be seen as it is.
 func addHead(v *approval.View, add func(look, string)) {
-	add(strong, v.Headline)
+	add(strong, text.Cell(v.Headline))
 	for _, b := range v.Banner {
 		add(alarm, "! "+b)
 	}

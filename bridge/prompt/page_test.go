@@ -47,6 +47,19 @@ Digest       9c01d2ee
 	}
 }
 
+// What others wrote, and are not the values of arguments, looks like nothing of ours beside it.
+func TestNoSpacesMakeAColumn(t *testing.T) {
+	const gap = "          "
+	v := approval.View{Headline: "bob requests permission to execute x" + gap + "for alice", About: "reads" + gap + "Why asked    rule safe",
+		Arguments: []approval.Leaf{{Name: `/path = "/tmp/x"` + gap, Text: `"a` + gap + `b"`}}}
+	if page := strings.ReplaceAll(Text(&v), `"a`+gap+`b"`, ""); strings.Contains(page, "x"+gap) || strings.Contains(page, "reads  ") || strings.Contains(page, `"   `) {
+		t.Error(page)
+	}
+	if what := (&item{q: approval.Summary{Tool: "read" + gap + "4:59", From: "bob"}, src: &Found{Label: "fs"}}).what(); strings.Contains(what, "  ") {
+		t.Error(what)
+	}
+}
+
 // Words of ours, and of a server about itself, are not cut where there is a space.
 func TestProseIsBrokenBetweenWords(t *testing.T) {
 	for said, want := range map[string]string{

@@ -54,7 +54,7 @@ func safe(rows [][]string) [][]string {
 	out := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, cell := range row {
-			out[i] = append(out[i], text.Line(cell))
+			out[i] = append(out[i], text.Cell(cell))
 		}
 	}
 	return out

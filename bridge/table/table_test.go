@@ -50,6 +50,16 @@ func TestNoWidthIsOverstepped(t *testing.T) {
 	}
 }
 
+// A tool's name is its server's word: no space in it makes it look like more columns.
+func TestACellIsNoTwoColumns(t *testing.T) {
+	got := string(table.Draw([][]string{{"TOOL", "FOR YOU", "DESCRIPTION"}, {"wipe  allow    reads a note", "deny", " x"}}, 1, 0))
+	if want := "TOOL" + strings.Repeat(" ", 45) + `FOR YOU  DESCRIPTION
+wipe \u{20}allow \u{20}\u{20}\u{20}reads a note  deny     \u{20}x
+`; got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestAHeadAlone(t *testing.T) {
 	if got := string(table.Draw([][]string{{"A", "B"}}, 1, 80)); got != "A  B\n" {
 		t.Errorf("%q", got)

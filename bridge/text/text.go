@@ -61,6 +61,25 @@ func Lines(s string) string {
 	return string(out)
 }
 
+// Cell is [Line] for what stands beside other words, in a table or a line that has columns: of
+// several spaces in a row all but the first are written as \u{20}, and those at both ends, so
+// that nothing in it looks like the next column.
+func Cell(s string) string {
+	s = Line(s)
+	if !strings.Contains(s, "  ") && !strings.HasPrefix(s, " ") && !strings.HasSuffix(s, " ") {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == ' ' && (i == 0 || s[i-1] == ' ' || i == len(s)-1) {
+			b.WriteString(`\u{20}`)
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
 // Cut is [Line] for at most so many characters of s; that there were more is shown
 // by an ellipsis.
 func Cut(s string, most int) string {

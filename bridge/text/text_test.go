@@ -85,6 +85,14 @@ func TestWhatIsCutSaysSo(t *testing.T) {
 	}
 }
 
+func TestACellLooksLikeOneThing(t *testing.T) {
+	for said, want := range map[string]string{"": "", "a b c": "a b c", "a  b": `a \u{20}b`, "a   b": `a \u{20}\u{20}b`, " a": `\u{20}a`, "a ": `a\u{20}`, " ": `\u{20}`, "a\x1b  b": `a\u{1b} \u{20}b`} {
+		if got := Cell(said); got != want || Cell(got) != got {
+			t.Errorf("%q: %s, want %s", said, got, want)
+		}
+	}
+}
+
 func TestPlainTextIsNotCopied(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { _ = Line("plain text, of ASCII only") + Lines("the same"); _ = Plain("x") }); n > 1 {
 		t.Errorf("%g allocations", n)
@@ -99,7 +107,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, most int) {
 		most = 1 + max(most, -most)&0xFF
-		for door, shown := range map[string]string{"Line": Line(s), "Lines": Lines(s), "Cut": Cut(s, most), "Quote": Quote(s, most), "Strip": Strip(s, most)} {
+		for door, shown := range map[string]string{"Line": Line(s), "Lines": Lines(s), "Cut": Cut(s, most), "Quote": Quote(s, most), "Strip": Strip(s, most), "Cell": Cell(s)} {
 			for _, r := range shown {
 				if Hidden(r) && !(door == "Lines" && (r == '\n' || r == '\t')) || !unicode.IsPrint(r) && r != '\n' && r != '\t' {
 					t.Errorf("%s shows %U of %q", door, r, s)

@@ -133,7 +133,7 @@ func (l Layout) Line(r *audit.Record, path string) string {
 
 func (l Layout) words(r *audit.Record, name string) string {
 	if r.Event == "" {
-		return l.head("?", "?", name) + "  " + text.Line(clipped(string(r.Text)))
+		return l.head("?", "?", name) + "  " + text.Cell(clipped(string(r.Text)))
 	}
 	at := "?"
 	if form := "2006-01-02 15:04:05.000"; !r.At.IsZero() {
@@ -142,7 +142,7 @@ func (l Layout) words(r *audit.Record, name string) string {
 		}
 		at = r.At.Local().Format(form)
 	}
-	cells := []string{fmt.Sprintf("%s  %-10s", l.head(at, strconv.FormatUint(r.Seq, 10), name), text.Line(r.Event))}
+	cells := []string{fmt.Sprintf("%s  %-10s", l.head(at, strconv.FormatUint(r.Seq, 10), name), text.Cell(r.Event))}
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
 	if what, used := sentence(r); what != "" {
 		cells = append(cells, what)
@@ -150,7 +150,7 @@ func (l Layout) words(r *audit.Record, name string) string {
 	}
 	for name, value := range r.Members() {
 		if !slices.Contains(said, name) && !goesWithoutSaying(r, name, value) {
-			cells = append(cells, text.Line(name)+"="+shownValue(value))
+			cells = append(cells, text.Cell(name)+"="+shownValue(value))
 		}
 	}
 	return strings.TrimRight(strings.Join(cells, "  "), " ")
@@ -191,7 +191,7 @@ func goesWithoutSaying(r *audit.Record, name string, value []byte) bool {
 
 // sentence says the gist of a record, and which members it has used.
 func sentence(r *audit.Record) (string, []string) {
-	what := text.Line(cmp.Or(r.Tool, r.Method))
+	what := text.Cell(cmp.Or(r.Tool, r.Method))
 	if what == "" || r.From == "" {
 		return "", nil
 	}
@@ -199,16 +199,16 @@ func sentence(r *audit.Record) (string, []string) {
 	if r.Method == "tools/call" || r.Tool == "" {
 		used = append(used, "method")
 	}
-	from := text.Line(r.From)
+	from := text.Cell(r.From)
 	switch {
 	case r.Event == "decided" && r.Verdict != "":
-		return text.Line(r.Verdict) + " " + what + " for " + from, append(used, "verdict")
+		return text.Cell(r.Verdict) + " " + what + " for " + from, append(used, "verdict")
 	case r.Event == "asked" && len(r.Of) > 0:
-		return what + " for " + from + "? asking " + text.Line(strings.Join(r.Of, ", ")), append(used, "of")
+		return what + " for " + from + "? asking " + text.Cell(strings.Join(r.Of, ", ")), append(used, "of")
 	case r.Outcome != "" && !(r.Event == "rejected" && r.Reason != ""):
-		return what + " for " + from + ": " + text.Line(r.Outcome), append(used, "outcome")
+		return what + " for " + from + ": " + text.Cell(r.Outcome), append(used, "outcome")
 	case r.Reason != "":
-		return what + " for " + from + ": " + text.Line(r.Reason), append(used, "reason")
+		return what + " for " + from + ": " + text.Cell(r.Reason), append(used, "reason")
 	}
 	return what + " for " + from, used
 }
@@ -223,7 +223,7 @@ func shownValue(value []byte) string {
 	if strings.ContainsAny(said, " =\"") && len(value) > 0 && value[0] == '"' {
 		said = string(value)
 	}
-	return text.Line(clipped(said))
+	return text.Cell(clipped(said))
 }
 
 func clipped(said string) string {

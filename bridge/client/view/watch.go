@@ -212,7 +212,7 @@ func (w *Watch) left(e *wire.Envelope, at time.Time) (out []byte) {
 	}
 	for key, c := range w.open {
 		if c.from == who.ID || c.to == who.ID {
-			out = append(out, w.end(key, c, at, text.Line(who.ID)+" left")...)
+			out = append(out, w.end(key, c, at, text.Cell(who.ID)+" left")...)
 		}
 	}
 	return out
@@ -232,8 +232,8 @@ func (w *Watch) lineOf(c *call, at time.Time, how string) []byte {
 // are left out, then all but the last that became of it, then the time.
 func (w *Watch) line(c *call, at time.Time) []byte {
 	when := at.Format(time.TimeOnly) + " "
-	head := text.Line(cmp.Or(c.from, "-")) + " -> " + text.Line(cmp.Or(c.to, "all")) + " " + text.Cut(c.what, 200)
-	all, last := "; "+text.Line(strings.Join(c.steps, "; ")), "; "+text.Line(c.steps[len(c.steps)-1])
+	head := text.Cell(cmp.Or(c.from, "-")) + " -> " + text.Cell(cmp.Or(c.to, "all")) + " " + text.Cell(text.Cut(c.what, 200))
+	all, last := "; "+text.Cell(strings.Join(c.steps, "; ")), "; "+text.Cell(c.steps[len(c.steps)-1])
 	columns := w.columns()
 	for _, said := range []string{when + head + c.args + all, when + head + all, when + head + last} {
 		if columns == 0 || text.Width(said) <= columns {

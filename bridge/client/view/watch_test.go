@@ -78,6 +78,15 @@ func TestANameIsNoStep(t *testing.T) {
 	}
 }
 
+// Nor can what is said be taken for more of what stands in a line.
+func TestWhatIsSaidIsNoColumn(t *testing.T) {
+	var w view.Watch
+	line := string(w.Line(frame(t, "c", "bob", "ann", "chat", "", `{"text":"hi          chat  from ann","format":"plain"}`), time.Now()))
+	if strings.Count(line, "  ") != 2 { // ours
+		t.Error(line)
+	}
+}
+
 // A call that waits for its server to start says so once, with a progress token and without,
 // and then what became of it.
 func TestACallThatWaitsForAStartSaysSoOnce(t *testing.T) {
