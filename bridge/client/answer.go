@@ -33,6 +33,12 @@ func ErrorOf(to, what string, raw []byte) error {
 	return fault.New(exit, "", "%s answers %s with an error: %s (%d)", to, what, h.Message, h.Code)
 }
 
+// NoSuchTool reports whether a bridge says that there is no tool of that name.
+func (a Answer) NoSuchTool() bool {
+	h, ok := refusal.Hear(a.Err)
+	return ok && h.Reason == refusal.ReasonUnknownTool
+}
+
 // ExitOf is the exit code that the code of a JSON-RPC error stands for.
 func ExitOf(code int) int {
 	switch {

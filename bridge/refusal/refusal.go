@@ -79,9 +79,12 @@ func UnknownMethod(method string) Refusal {
 		Message: "the method " + text.Quote(method, Clipped) + " is not one a server can be asked"}
 }
 
+// ReasonUnknownTool is the reason of an [UnknownTool].
+const ReasonUnknownTool = "unknown_tool"
+
 // UnknownTool is for a tool that is not offered.
 func UnknownTool(name string) Refusal {
-	return Refusal{Code: CodeInvalidParams, Reason: "unknown_tool", Executed: No,
+	return Refusal{Code: CodeInvalidParams, Reason: ReasonUnknownTool, Executed: No,
 		Message: "unknown tool " + text.Quote(name, Clipped) + "; tools/list names those there are"}
 }
 
@@ -271,7 +274,7 @@ func (r *Refusal) Word() string {
 	case CodeUnknownMethod, CodeServerUnavailable:
 		return proposal.Incapable
 	case CodeInvalidRequest, CodeInvalidParams:
-		if r.Reason == "unknown_tool" {
+		if r.Reason == ReasonUnknownTool {
 			return proposal.Incapable
 		}
 		return proposal.Invalid

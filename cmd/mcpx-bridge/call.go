@@ -111,7 +111,13 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	if err != nil {
 		return unanswered(t, err)
 	}
-	return p.showAnswer(t.Peer, t.Name, a)
+	err = p.showAnswer(t.Peer, t.Name, a)
+	if a.NoSuchTool() {
+		if f := q.missing(ctx, t.Peer, t.Name); f != nil {
+			return f
+		}
+	}
+	return err
 }
 
 // unanswered words what kept a call from being answered, and whether it may have run.

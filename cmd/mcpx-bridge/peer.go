@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -155,16 +156,31 @@ func (q *peer) typed(ctx context.Context, to, name string, given arguments.Argum
 	return given.Object(types)
 }
 
-func noSuchTool(to, name string, tools []tool) error {
+func noSuchTool(to, name string, tools []tool) *failure {
+	return fail(exitFailed, cmp.Or(nearTool(name, tools), "mcpx-bridge tools "+to+" lists them"), "%s has no tool %q", to, name)
+}
+
+// nearTool is the hint at the tool that was probably meant, "" if none is near.
+func nearTool(name string, tools []tool) string {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
-	hint := "mcpx-bridge tools " + to + " lists them"
 	if meant := policy.Nearest(name, names); meant != "" {
-		hint = "did you mean " + meant + "?"
+		return "did you mean " + meant + "?"
 	}
-	return fail(exitFailed, hint, "%s has no tool %q", to, name)
+	return ""
+}
+
+// missing is the error for a tool that to does not list, nil where it does, or lists none.
+func (q *peer) missing(ctx context.Context, to, name string) *failure {
+	ctx, cancel := context.WithTimeoutCause(ctx, client.ListTime, client.ErrNoAnswer)
+	defer cancel()
+	tools, err := q.Tools(ctx, to, client.WithOne)
+	if err != nil || slices.ContainsFunc(tools, func(t tool) bool { return t.Name == name }) {
+		return nil
+	}
+	return noSuchTool(to, name, tools)
 }
 
 // noAnswer words what kept an answer from coming.

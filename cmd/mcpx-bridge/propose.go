@@ -158,7 +158,13 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err == nil {
 		return p.showAnswer(r.From, name, r.Answer)
 	}
-	return p.undone(ctx, w, r, err)
+	err = p.undone(ctx, w, r, err)
+	if f, refused := errors.AsType[*failure](err); refused && to != "" && len(r.Rejected) > 0 && r.Rejected[0].Reason == "incapable" {
+		if missing := q.missing(ctx, to, name); missing != nil {
+			return f.Also(missing.Hint[0])
+		}
+	}
+	return err
 }
 
 // tellProposed says what was proposed, and what may be meant otherwise.
@@ -255,8 +261,8 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	}
 	i := slices.IndexFunc(c.Tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
-		return nil, fail(exitFailed, absentees(c), "nobody here says what arguments %q takes", name).
-			Also(`give them as JSON: '{"key":"value"}'`)
+		return nil, fail(exitFailed, nearTool(name, c.Tools), "nobody here says what arguments %q takes", name).
+			Also(absentees(c)).Also(`give them as JSON: '{"key":"value"}'`)
 	}
 	return given.Object(arguments.TypesOf(c.Tools[i].InputSchema))
 }

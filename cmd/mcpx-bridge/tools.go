@@ -23,8 +23,7 @@ func (p *program) toolsCommand() *cobra.Command {
 		Short: "List the tools of the topic, or of one participant",
 		Long: `List the tools of the topic, or of one participant. FOR YOU is what the rules of its
 bridge say about calls by --id: allow, ask (somebody has to agree first), deny, or
-depends, where arguments or limits decide; allow* or ask* if some arguments are denied.
-No tool is called for that.
+depends, where arguments or limits decide; * if only some arguments are denied.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
