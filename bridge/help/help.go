@@ -133,12 +133,12 @@ const (
 var groupOf = func() map[string]string {
 	of := map[string]string{}
 	for group, names := range map[string]string{
-		forPeople: "allow deny policy approver within",
-		forServer: "env cwd timeout stdio",
+		forPeople: "allow deny policy approver within answers notify audit",
+		forServer: "env cwd timeout start-timeout stdio gate-host",
 		forRoom:   "gateway topic id token-file",
-		forRare: "answers audit audit-keep-days audit-keep-size audit-sync config debug dialect env-clean env-pass fallback gate-host help help-all insecure " +
-			"lenient-params listen log-format log-level max-calls max-name max-pending notify pace pin-id proposal-status proposal-style provides requires " +
-			"server start-timeout style token-command token-in-query tools-request trust-unverified-from",
+		forRare: "audit-keep-days audit-keep-size audit-sync config debug dialect env-clean env-pass fallback help help-all insecure " +
+			"lenient-params listen log-format log-level max-calls max-name max-pending pace pin-id proposal-status proposal-style provides requires " +
+			"server style token-command token-in-query tools-request trust-unverified-from",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			of[name] = group

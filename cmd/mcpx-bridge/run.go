@@ -30,11 +30,11 @@ func (p *program) runCommand() *cobra.Command {
 The server is any program that speaks MCP over stdin and stdout. The others in
 the topic find its tools under the bridge's id.
 
-Every call waits until you agree to it, here at the terminal or with mcpx-bridge
-approve, or until somebody agrees whom --approver names. Tools that --allow names
-run unasked, tools that --deny names are refused; in a pattern * stands for any
-characters. --policy FILE says all this with rules; mcpx-bridge policy init drafts
-one. The audit log keeps what was decided and what ran.`,
+Every call waits until you agree to it, here or with mcpx-bridge approve, or
+until somebody agrees whom --approver names. Tools that --allow names run
+unasked, tools that --deny names are refused; * stands for any characters.
+--policy FILE says all this with rules; mcpx-bridge policy init drafts one. The
+record keeps what was decided and what ran.`,
 		Annotations: map[string]string{help.Further: `
 
 The command after -- is started without a shell, and stopped with everything it
@@ -85,8 +85,8 @@ func (p *program) runFlags(f *pflag.FlagSet) {
 	f.SetInterspersed(false)
 	p.s.serverFlags(f)
 	p.bridgingFlags(f)
-	f.BoolVar(&p.s.Stdio, "stdio", false, "let the MCP client that starts this command talk to the server over stdin and stdout")
-	f.BoolVar(&p.s.GateHost, "gate-host", false, "with --stdio: the tool calls of that client wait for your rules and your yes too, as those of \"host\"")
+	f.BoolVar(&p.s.Stdio, "stdio", false, "let the MCP client that starts this use the server; they talk over stdin and stdout")
+	f.BoolVar(&p.s.GateHost, "gate-host", false, "with --stdio: judge the client's tool calls too; they wait for your rules and your yes as those of \"host\"")
 	f.Lookup("id").Usage = "the participant `ID` of the bridge (default: taken from the command)"
 }
 
@@ -94,10 +94,10 @@ func (p *program) runFlags(f *pflag.FlagSet) {
 func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	p.s.roomFlags(f)
 	p.s.policyFlags(f)
-	timeFlag(f, &p.s.Timeout, "timeout", time.Minute, "how long the server may take for a call, as a `TIME` like 90s")
+	timeFlag(f, &p.s.Timeout, "timeout", time.Minute, "the `TIME` the server has for a call")
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	f.IntVar(&p.s.MaxPending, "max-pending", 0, "let at most `N` questions wait for an answer at one time (default 10000)")
-	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` the person at this machine may answer: any, or terminal (at the terminal of run and nowhere else)")
+	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` you may answer: any, or terminal; that is the terminal of run, and nowhere else")
 	f.StringVar(&p.s.Notify, "notify", "", "run `CMD` in a shell for each question to you; it gets that as one JSON object on stdin")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 }

@@ -172,14 +172,14 @@ func (s *settings) serverFlags(f *pflag.FlagSet) {
 
 // startFlag is for all who wait for a server.
 func (s *settings) startFlag(f *pflag.FlagSet) {
-	timeFlag(f, &s.StartTimeout, "start-timeout", 30*time.Second, "how long the server may take to start, as a `TIME` like 90s")
+	timeFlag(f, &s.StartTimeout, "start-timeout", 30*time.Second, "the `TIME` the server has to start")
 }
 
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
 	s.ruleFlags(f)
 	f.Lookup("policy").Usage += "; a saved change counts at once, or after your yes if it lets more through"
-	f.StringVar(&s.Audit, "audit", "", "keep the record of decisions and calls in this `FILE`, or off (default: in the state directory)")
+	f.StringVar(&s.Audit, "audit", "", "keep the record in this `FILE`, or off; left out, it is in the state directory")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")
 	f.StringVar(&s.AuditKeepSize, "audit-keep-size", "", "remove the oldest files of the record when it is larger than this `SIZE`, as 1GB (default: keep all)")
@@ -194,7 +194,7 @@ func (s *settings) policyFlags(f *pflag.FlagSet) {
 // ruleFlags say what may run, and who is asked.
 func (s *settings) ruleFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.Allow, "allow", nil, "let others call the tools this `GLOB` matches, unasked; repeatable")
-	f.StringArrayVar(&s.Deny, "deny", nil, "refuse the tools this `GLOB` matches, whatever --allow says; repeatable")
+	f.StringArrayVar(&s.Deny, "deny", nil, "refuse what this `GLOB` matches, whatever --allow says; repeatable")
 	f.StringArrayVar(&s.Approver, "approver", nil, "without --policy: ask this participant `ID` too; repeatable")
 	timeFlag(f, &s.Within, "within", 0, "without --policy: ask for this `TIME` (default 5m)")
 	s.policyFileFlag(f)

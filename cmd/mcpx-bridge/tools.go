@@ -21,9 +21,9 @@ func (p *program) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [FLAGS] [PEER]",
 		Short: "List the tools of the topic, or of one participant",
-		Long: `List the tools of the topic, or of one participant. FOR YOU is what the rules of its
-bridge say about calls by --id: allow, ask (somebody has to agree first), deny, or
-depends, where arguments or limits decide; * if only some arguments are denied.
+		Long: `List the tools of the topic, or of one participant. FOR YOU says what the rules
+make of calls by --id: allow, ask (somebody has to agree first), deny, or depends (on
+arguments or limits). With a * some arguments are denied.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
