@@ -38,8 +38,8 @@ func Level(r *record.Record) slog.Level {
 			return slog.LevelDebug // what was decided follows
 		}
 	case record.Decided:
-		if r.Question == "" {
-			return slog.LevelDebug // a rule did; people want to read of people
+		if r.Question == "" || r.Verdict == "withdrawn" {
+			return slog.LevelDebug // a rule did, and people want to read of people; or that it was withdrawn follows
 		}
 		return slog.LevelInfo
 	case record.Ended:
@@ -47,8 +47,8 @@ func Level(r *record.Record) slog.Level {
 			return slog.LevelDebug // whoever looks around; nothing was done
 		}
 	case record.Withdrawn:
-		if r.Method == "initialize" {
-			return slog.LevelDebug // whoever looked in
+		if r.Method == "initialize" || strings.HasPrefix(r.Reason, "proposal_") {
+			return slog.LevelDebug // whoever looked in, or the call for a proposal of which the end was told
 		}
 	case record.Left, record.Checkpoint:
 		return slog.LevelDebug
@@ -199,7 +199,8 @@ func Details(r *record.Record) []slog.Attr {
 	all = detail(all, "rule", r.Rule)
 	all = detail(all, "grant", r.Grant)
 	switch {
-	case r.Event == record.Disconnected && left(r), r.Event == record.Reloaded && r.InForce != nil, r.Event == record.ReloadFailed:
+	case r.Event == record.Disconnected && left(r), r.Event == record.Reloaded && r.InForce != nil:
+	case r.Event == record.ReloadFailed, r.Event == record.ReloadWaiting, r.Event == record.ReloadDecided && r.Reason == "audit_unavailable":
 	default:
 		all = detail(all, "detail", r.Detail)
 	}

@@ -42,3 +42,28 @@ func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {
 		t.Error(plain.Level(r))
 	}
 }
+
+// That a call was withdrawn is one line, and nothing in a line is said twice.
+func TestALogSaysThingsOnce(t *testing.T) {
+	told := 0
+	for _, r := range []record.Record{ // as they follow each other
+		{Event: record.Withdrawn, Tool: "x", From: "bob", Proposal: "p"},
+		{Event: record.Decided, Question: "q", Verdict: "withdrawn", Outcome: "withdrawn", Tool: "x", From: "bob"},
+		{Event: record.Withdrawn, Tool: "x", From: "bob", Call: "c", Reason: "proposal_withdrawn"},
+	} {
+		if plain.Level(&r) >= slog.LevelInfo {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("it is told %d times", told)
+	}
+	waits := &record.Record{Event: record.ReloadWaiting, Detail: "rule dels is new", Count: 3}
+	if words, details := plain.Words(waits), plain.Details(waits); !strings.Contains(words, waits.Detail) || len(details) > 0 {
+		t.Errorf("%s %v", words, details)
+	}
+	refused := &record.Record{Event: record.Ended, Executed: "no", Reason: "invalid_arguments", Detail: "id is missing"}
+	if details := plain.Details(refused); len(details) != 1 {
+		t.Errorf("%v", details)
+	}
+}
