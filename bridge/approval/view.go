@@ -286,17 +286,24 @@ func (d *Desk) Resolve(prefix string) (ids []string) {
 }
 
 // Named reports whether a name is that of the question: its id, its digest, or a beginning of
-// one of them. "sha256:" may stand before a digest. A Summary knows of the digest what is
-// listed; what goes on behind that, [View.Named] compares.
+// one of them. "sha256:" may stand before a digest, and around it the brackets in which it is
+// shown. A Summary knows of the digest what is listed; what goes on behind that, [View.Named]
+// compares.
 func (s *Summary) Named(name string) bool {
+	name = unbracketed(name)
 	digest := strings.TrimPrefix(name, "sha256:")
 	return name != "" && (strings.HasPrefix(s.ID, name) || digest != "" && strings.HasPrefix(s.Short, digest[:min(len(digest), len(s.Short))]))
 }
 
 // Named is [Summary.Named] with the whole digest.
 func (v *View) Named(name string) bool {
+	name = unbracketed(name)
 	digest := strings.TrimPrefix(name, "sha256:")
 	return name != "" && (strings.HasPrefix(v.ID, name) || digest != "" && strings.HasPrefix(v.Digest, digest))
+}
+
+func unbracketed(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 }
 
 // setBeside says in a View what stands beside the arguments: shown is what of it may

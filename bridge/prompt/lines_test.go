@@ -79,7 +79,7 @@ func TestLinesNeedTheDigest(t *testing.T) {
 	q := inboxtest.Write(`{"target":"production"}`)
 	q.Terms.Edit = []policy.Edit{{Field: "modifiedTarget", Arg: "/target", Title: "Target", Type: "string", Enum: []string{`"production"`, `"staging"`}}}
 	id := h.Ask(q)
-	s.reads(`/target = "production"`)
+	s.reads("fs in lobby\nagent-a requests permission to execute write_file\nArguments\n  /target = \"production\"\nWhy asked    rule small-writes\nWaiting for  you\n")
 	s.reads("production | staging")
 	v, _ := h.Question(id)
 	s.says("allow")

@@ -30,8 +30,8 @@ func (p *program) approvalsCommand() *cobra.Command {
 		Short: "List and answer questions, for scripts",
 		Long: `List and answer the questions of the bridges on this machine, for scripts.
 
-Without a command it lists them. Name a question by its id or digest, or by a
-beginning that no other has. For people "approve" is easier: it shows each question
+Without a command it lists them. Name a question by its digest, which stands in
+brackets wherever it is shown, by its id, or by a beginning that no other has. For people "approve" is easier: it shows each question
 and asks.`,
 		Example: `  mcpx-bridge approvals
   mcpx-bridge approvals show 3f2a
@@ -145,14 +145,14 @@ func (p *program) listQuestions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := p.list("ID", "DIGEST", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT")
+	l := p.list("QUESTION", "BRIDGE", "FROM", "TOOL", "RULE", "AGREED", "LEFT")
 	for _, c := range all {
 		questions, err := c.List(ctx, p.s.JSON)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, q := range questions {
-			l.add(q, q.ID[:min(8, len(q.ID))], q.Short, q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "-"),
+			l.add(q, "["+q.Short+"]", q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "-"),
 				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String())
 		}
 	}

@@ -99,7 +99,7 @@ func (p *program) questionNames(ctx context.Context, args []string) (names []str
 	for _, c := range all {
 		questions, _ := c.List(ctx, false)
 		for _, q := range questions {
-			names = append(names, q.ID[:min(8, len(q.ID))])
+			names = append(names, q.Short)
 		}
 	}
 	return names

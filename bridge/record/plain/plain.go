@@ -84,14 +84,14 @@ func Words(r *record.Record) string {
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome
 	case record.Asked:
-		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " " + wanted(r) + "?"
+		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " " + wanted(r) + "?" + question(r)
 	case record.Answer:
-		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes")
+		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
 	case record.Decided:
 		if r.Outcome == "expired" {
-			return "decided: nobody did in time about " + what + " for " + r.From
+			return "decided: nobody did in time about " + what + " for " + r.From + question(r)
 		}
-		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r)
+		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r) + question(r)
 	case record.ReloadWaiting:
 		out := "the policy file lets more through, or shows people less or other words; the old rules stay until somebody at this machine agrees (mcpx-bridge approvals) or restarts the bridge: " + r.Detail
 		if r.Count > 1 {
@@ -152,6 +152,14 @@ func wanted(r *record.Record) string {
 		return approval.Wanting(r.Method)
 	}
 	return "call " + r.Tool
+}
+
+// question is the name of the question, as everybody who is asked and who waits is shown it.
+func question(r *record.Record) string {
+	if r.Digest == "" {
+		return ""
+	}
+	return " [" + r.Digest + "]"
 }
 
 // deciders says by whom a call was decided, now or some time ago.
