@@ -187,11 +187,16 @@ func (s starters) sayUngated(p *program, client, id string) error {
 // say who the client is, and in a file that others have too.
 func (p *program) ownID(start starters, at install.Place) []string {
 	s := &start.apart.s
-	user := cmp.Or(p.getenv("USER"), p.getenv("LOGNAME"), p.getenv("USERNAME"))
-	if s.ID != "" || s.Gateway != "" || s.TokenFile != "" || s.TokenCommand != "" || user == "" || setup.OwnScope(at) != "" {
+	if s.ID != "" || s.Gateway != "" || s.TokenFile != "" || s.TokenCommand != "" || setup.OwnScope(at) != "" {
 		return nil
 	}
-	id := commandline.TidyID(user + "-" + at.Client.Name)
+	person := setup.Person(p.getenv)
+	if person == "" {
+		p.log.Warn("you have no name here, so " + at.Client.Title + " gets another id at each start, which no rule can name")
+		p.log.Warn("hint: --id gives it one")
+		return nil
+	}
+	id := commandline.TidyID(person + "-" + at.Client.Name)
 	p.log.Info("in the topic it is called " + id)
 	p.log.Info("hint: --id chooses another name")
 	return []string{"--id=" + id}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os/exec"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,8 @@ bridge is there as mcpx, which servers it is in front of, and which ones it coul
 be put in front of. Files of the current directory are listed too, and what
 Claude Code keeps about that directory in its own file (scope local).
 
---json prints a line for every file that a client here could have.`,
+--json prints a line for every file that a client here could have. That there is
+no client is an answer too: the exit code is 0.`,
 		Example: "  mcpx-bridge client list\n  mcpx-bridge client list --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listClients(cmd.Context()) },
 	}
@@ -53,7 +53,11 @@ func (p *program) listClients(ctx context.Context) error {
 		p.log.Info("claude-code keeps servers of scope local for other directories too: " + text.Some(elsewhere))
 		p.log.Info("hint: they are listed, wrapped and unwrapped there")
 	}
-	return l.end("no client was found", "known", strings.Join(setup.Names(), ", "))
+	if err := l.end(setup.NoneFound()); err != nil || len(l.rows) > 1 || p.s.JSON {
+		return err
+	}
+	p.log.Info("hint: mcpx-bridge client list --json has each file that was looked for")
+	return nil
 }
 
 // promptly does what may take long with files that others wrote, and leaves it undone

@@ -1,7 +1,9 @@
 package setup
 
 import (
+	"cmp"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -42,6 +44,24 @@ func Machine(getenv func(string) string) (install.Machine, error) {
 		m.RealDir, err = filepath.EvalSymlinks(m.Dir)
 	}
 	return m, err
+}
+
+// Person is the name of this person on this machine, "" if it has none: a service or a container
+// may be without the variable that has it.
+func Person(getenv func(string) string) string {
+	if name := cmp.Or(getenv("USER"), getenv("LOGNAME"), getenv("USERNAME")); name != "" {
+		return name
+	}
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // behind the domain, where there is one
+}
+
+// NoneFound says what was looked for where there is no client.
+func NoneFound() string {
+	return "no client was found; looked for " + strings.Join(Names(), ", ")
 }
 
 // PlaceOf is where a client has its servers in a scope, "" for its usual one.
