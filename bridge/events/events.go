@@ -39,7 +39,8 @@ func JSON(to io.Writer, log *slog.Logger) *Events {
 }
 
 // Log are events in words. Where people look on, at a terminal, it does not say of anybody that
-// they came and went within a second.
+// they came and went within a second, or within half a minute under an id that was made up for
+// one command.
 func Log(log *slog.Logger, lookedOn bool) *Events {
 	e := &Events{log: log}
 	if lookedOn {
@@ -245,8 +246,14 @@ func (e *Events) detail(words string) {
 	}
 }
 
-// staying is how long somebody has to be here for their coming to be told.
-const staying = time.Second
+// How long somebody has to be here for their coming to be told. Who came for one command has an
+// id that was made up for it, and is gone some seconds after: a gateway keeps a seat for a while,
+// for those who come back.
+const (
+	staying       = time.Second
+	stayingMadeUp = 30 * time.Second
+	madeUpID      = "cli-"
+)
 
 // mostVisits bounds how many are waited for; the coming of more is told at once.
 const mostVisits = 256
@@ -265,8 +272,12 @@ func (e *Events) came(id string, told func()) {
 	if v.waiting == nil {
 		v.waiting = map[string]*time.Timer{}
 	}
+	stay := staying
+	if strings.HasPrefix(id, madeUpID) {
+		stay = stayingMadeUp
+	}
 	var t *time.Timer
-	t = time.AfterFunc(staying, func() {
+	t = time.AfterFunc(stay, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if v.waiting[id] == t {

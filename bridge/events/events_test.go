@@ -141,19 +141,21 @@ func TestAtATerminalNobodyIsToldOfWhoLooksIn(t *testing.T) {
 			time.Sleep(after)
 			e.Emit(&record.Record{Event: record.Peer, ID: id, State: state})
 		}
-		tell("cli-1", "joined", 0)
-		tell("cli-1", "left", staying-1)
+		tell("zoe", "joined", 0)
+		tell("zoe", "left", staying-1)
 		tell("cli-2", "joined", 0)
 		tell("ann", "joined", 0)
-		tell("cli-2", "left", staying-1)
+		tell("cli-2", "left", stayingMadeUp-1)
 		tell("cli-2", "joined", 0)
 		tell("ben", "left", 2)
-		tell("cli-2", "left", staying/2)
+		tell("cli-2", "left", stayingMadeUp/2)
+		tell("cli-3", "joined", 0)
 		tell("ann", "left", time.Hour)
+		tell("cli-3", "left", 0)
 		tell("last", "joined", 0)
 		e.Close()
 		time.Sleep(time.Hour)
-		if got, want := said.String(), "mcpx-bridge: ann joined\nmcpx-bridge: ben left\nmcpx-bridge: ann left\n"; got != want {
+		if got, want := said.String(), "mcpx-bridge: ann joined\nmcpx-bridge: ben left\nmcpx-bridge: cli-3 joined\nmcpx-bridge: ann left\nmcpx-bridge: cli-3 left\n"; got != want {
 			t.Errorf("it says\n%s", got)
 		}
 	})
