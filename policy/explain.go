@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // Words are the call in short, fit to be shown: what, by whom, which way.
@@ -89,7 +91,7 @@ func (t *Terms) explain() string {
 		who = fmt.Sprintf("%d of %s", t.Need, who)
 	}
 	if t.Answerable() {
-		fmt.Fprintf(&b, "  asked: %s, within %s%s\n", who, short(t.Within), t.manner())
+		fmt.Fprintf(&b, "  asked: %s, within %s%s\n", who, shown.Span(t.Within), t.manner())
 	} else {
 		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
 	}

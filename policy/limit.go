@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strings"
 	"time"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // A limit is how much of something a rule lets through in a while.
@@ -118,21 +120,9 @@ func span(d time.Duration) string {
 			return strings.Replace("a "+name, "a hour", "an hour", 1)
 		}
 	}
-	return short(d)
+	return shown.Span(d)
 }
 
 var windows = map[string]time.Duration{
 	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour,
-}
-
-// short writes 5m for 5m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -188,7 +188,7 @@ func (l *loader) duration(at item, what string, longest time.Duration) time.Dura
 	case d <= 0:
 		l.wrong(at, "", "%s is %s, so nobody could answer in time; a question always has an end, and no answer is a no", what, at.text)
 	case d > longest:
-		l.wrong(at, "", "%s is %s; the longest is %s", what, at.text, longest)
+		l.wrong(at, "", "%s is %s; the longest is %s", what, at.text, shown.Span(longest))
 	}
 	return d
 }

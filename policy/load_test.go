@@ -118,7 +118,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: ask\nasks: {default: {within: 0s}}", "within is 0s"},
 		{"default: ask\nasks: {default: {within: -5m}}", "within is -5m"},
 		{"default: ask\nasks: {default: {within: 300}}", `within is a duration, not "300" (with a unit, like 30s, 5m or 1h30m)`},
-		{"default: ask\nasks: {default: {within: 2d}}", "within is 2d; the longest is 24h0m0s"},
+		{"default: ask\nasks: {default: {within: 2d}}", "within is 2d; the longest is 24h"},
 		{"default: ask\nasks: {default: {within: forever}}", "within is a duration"},
 		{"default: ask\nasks: {default: {within: [5m]}}", "within is a duration"},
 		{"default: ask\nasks: {default: {mode: any}}", "mode is one of parallel, sequential"},

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // unreached are the warnings about denies by an argument that some of the server's
@@ -34,7 +36,7 @@ func (s *scrutiny) missing(r *rule) []string {
 		}
 		if len(missed) > 0 {
 			all = append(all, fmt.Sprintf("%s denies by %s; %s %s no such argument, so it never denies %s; %s. args: {\"**\": …} tests every string of the arguments",
-				r.title(), a.label, series(missed), agree(missed, "have", "has"), agree(missed, "them", "it"), outcomes(left)))
+				r.title(), a.label, shown.Series(missed, maxMissed), agree(missed, "have", "has"), agree(missed, "them", "it"), outcomes(left)))
 		}
 	}
 	return all
@@ -59,18 +61,6 @@ func (s *scrutiny) missedBy(r *rule, argument string) (missed []string, left map
 
 // maxMissed is how many tools one warning names.
 const maxMissed = 12
-
-// series is "a, b and c", or as many as one warning names.
-func series(all []string) string {
-	last := ""
-	switch n := len(all); {
-	case n > maxMissed:
-		all, last = all[:maxMissed], fmt.Sprintf(" and %d more", n-maxMissed)
-	case n > 1:
-		all, last = all[:n-1], " and "+all[n-1]
-	}
-	return strings.Join(all, ", ") + last
-}
 
 // agree chooses the form that goes with that many.
 func agree(with []string, many, one string) string {
@@ -147,7 +137,7 @@ func outcomes(left map[string][]string) string {
 	var all []string
 	for _, outcome := range slices.Sorted(maps.Keys(left)) {
 		tools := left[outcome]
-		all = append(all, series(tools)+" "+agree(tools, "are", "is")+" "+outcome)
+		all = append(all, shown.Series(tools, maxMissed)+" "+agree(tools, "are", "is")+" "+outcome)
 	}
 	if len(all) > 4 {
 		all = append(all[:4], "…")
@@ -201,7 +191,7 @@ func (s *scrutiny) lacking(title string, terms *Terms, asked func(Tool) bool) []
 			break
 		}
 		if len(without) > 0 {
-			all = append(all, fmt.Sprintf("%s lets args%s be changed, which %s %s not have", title, show(e.Arg), series(without), agree(without, "do", "does")))
+			all = append(all, fmt.Sprintf("%s lets args%s be changed, which %s %s not have", title, show(e.Arg), shown.Series(without, maxMissed), agree(without, "do", "does")))
 		}
 	}
 	return all

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // Terms are how a question is put: who may agree, how many of them must, by
@@ -161,7 +163,7 @@ func looserTerms(whose string, before, after *Terms) []string {
 	subset := func(a, b []string) bool { return len(beyond(a, b)) == 0 }
 	add(!subset(after.Of, before.Of), "more people: "+strings.Join(after.Of, ", "))
 	add(after.Need < before.Need, fmt.Sprintf("%d to agree, and asked %d", after.Need, before.Need))
-	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", after.Within.Round(time.Second), before.Within.Round(time.Second)))
+	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", shown.Span(after.Within.Round(time.Second)), shown.Span(before.Within.Round(time.Second))))
 	add(after.Mode != before.Mode && after.Mode == "parallel", "all at once")
 	add(!subset(after.Remember, before.Remember), "for a yes that lasts longer: "+strings.Join(after.Remember, ", "))
 	if to := after.Delegate; to != nil {

@@ -35,7 +35,7 @@ func (v *View) Dialog(problem string) Dialog {
 // it does not say how long there is.
 func (q *Elicited) Dialog(topic string, delegates []string) Dialog {
 	v := q.View
-	v.Facts = append(slices.Clip(v.Facts), Fact{"Topic", text.Line(topic)}, Fact{"Decide by", clockTime(v.Deadline)})
+	v.Facts = append(slices.Clip(v.Facts), Fact{"Topic", text.Line(topic)}, Fact{"Decide by", text.Stamp(v.Deadline.UTC())})
 	v.DelegateTo = delegates
 	return v.Dialog("")
 }

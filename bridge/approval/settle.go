@@ -80,18 +80,11 @@ func (s *Settled) sentence() string {
 }
 
 func names(people []Who) string {
-	var out strings.Builder
-	for i, w := range people {
-		switch {
-		case i == 0:
-		case i == len(people)-1:
-			out.WriteString(" and ")
-		default:
-			out.WriteString(", ")
-		}
-		out.WriteString(text.Line(w.String()))
+	var all []string
+	for _, w := range people {
+		all = append(all, text.Line(w.String()))
 	}
-	return out.String()
+	return text.Series(all, 0)
 }
 
 // archive keeps what is needed to tell a late answer from a foreign one.

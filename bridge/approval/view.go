@@ -182,7 +182,7 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 			add("Passed on", "by "+text.Line(h.By.String())+" to "+text.Line(h.To.String()))
 		}
 	}
-	add("Decide by", fmt.Sprintf("%s (in %s)", clockTime(till), till.Sub(now).Round(time.Second)))
+	add("Decide by", fmt.Sprintf("%s (in %s)", text.Stamp(till.UTC()), till.Sub(now).Round(time.Second)))
 	add("Digest", p.digest.Short())
 	return facts
 }
@@ -214,9 +214,6 @@ func (v *View) lines(behind, warns string) string {
 	}
 	return b.String()
 }
-
-// clockTime is a moment as people read it.
-func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // description is the View as seed 003 writes it into a form.
 func (v *View) description() string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A Limit says how long a call is waited for.
@@ -43,7 +44,7 @@ type UndecidedError struct {
 func (e *UndecidedError) Error() string {
 	words := "nobody decided about " + e.Tool
 	if e.Within > 0 {
-		words += " within " + e.Within.String()
+		words += " within " + text.Span(e.Within)
 	}
 	if !e.Sure {
 		return words + ", as far as we heard; the question is withdrawn, and nobody confirmed that nothing ran"

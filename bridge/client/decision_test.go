@@ -116,7 +116,7 @@ func TestWhatWasSaidWhileSomebodyWasAwayIsNotKnown(t *testing.T) {
 // A participant that says no more than its name is not believed to have taken anything back.
 func TestWhoDoesNotSayThatItHeardMayHaveBegun(t *testing.T) {
 	late := &client.UndecidedError{Tool: "x", Within: time.Minute, Cause: client.ErrNoAnswer}
-	if got := late.Error(); got != "nobody decided about x within 1m0s, as far as we heard; the question is withdrawn, and nobody confirmed that nothing ran" {
+	if got := late.Error(); got != "nobody decided about x within 1m, as far as we heard; the question is withdrawn, and nobody confirmed that nothing ran" {
 		t.Error(got)
 	}
 }

@@ -52,9 +52,9 @@ func hintsOf(e *wire.Envelope) string {
 	}
 	var line string
 	if len(o.Preferred) > 0 {
-		wait := fmt.Sprintf(", others after %v", o.FallbackAfter)
+		wait := fmt.Sprintf(", others after %s", text.Span(o.FallbackAfter))
 		if o.Exclusive {
-			wait = fmt.Sprintf(", others after %v", o.ExclusiveFor)
+			wait = fmt.Sprintf(", others after %s", text.Span(o.ExclusiveFor))
 			if !o.FallbackToBroadcast {
 				wait = " alone"
 			}

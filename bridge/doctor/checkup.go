@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -41,7 +42,7 @@ var errChecked = errors.New("checked")
 func NewCheckup(o stdio.Options) *Checkup {
 	o.Restart = stdio.Budget{Restarts: -1}
 	return &Checkup{
-		listed: fault.New(fault.Failed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %v", listingTime),
+		listed: fault.New(fault.Failed, "it answers initialize and then keeps silent; run it by hand", "the server did not list its tools within %s", text.Span(listingTime)),
 		server: stdio.New(o),
 	}
 }

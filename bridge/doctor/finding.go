@@ -65,14 +65,11 @@ func Unoffered(tools []client.Tool) (warnings []string) {
 	return warnings
 }
 
-// Some are the names of the first of many tools.
-func Some(tools []client.Tool) string {
-	var names []string
-	for _, t := range tools[:min(len(tools), 8)] {
-		names = append(names, t.Name)
+// Names are those of many tools, the first of them.
+func Names(tools []client.Tool) string {
+	var all []string
+	for _, t := range tools {
+		all = append(all, t.Name)
 	}
-	if len(tools) > 8 {
-		names = append(names, "…")
-	}
-	return strings.Join(names, ", ")
+	return text.Some(all)
 }

@@ -27,7 +27,7 @@ func TestEventsInWords(t *testing.T) {
 		{record.Record{Event: record.Ended, Call: "7", From: "ann", Method: "tools/call", Tool: "echo", Outcome: "ok", Executed: "yes"},
 			"answered ann: echo ok call=7"},
 		{record.Record{Event: record.Asked, Call: "c1", From: "ann", Tool: "rm", Rule: "risky", Of: []string{"local", "bob"}},
-			`asking local, bob: may ann call rm? call=c1 rule=risky`},
+			`asking local and bob: may ann call rm? call=c1 rule=risky`},
 		{record.Record{Event: record.Asked, Call: "c1", From: "ann", Tool: "rm", Of: []string{"local"}, Unasked: true}, ""},
 		{record.Record{Event: record.Ended, From: "ann", Tool: "rm", Outcome: "error", Executed: "no", Reason: "policy_denied", Rule: "--deny rm"},
 			`refused ann: rm (policy_denied) rule="--deny rm"`},

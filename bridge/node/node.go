@@ -20,6 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -404,7 +405,7 @@ func (n *Node) tellSlow() {
 	if n.hosted != nil || n.serving.isSet() {
 		return
 	}
-	n.o.Log.Info(fmt.Sprintf("still starting: %s (%v at most, see --start-timeout); calls wait", n.awaited(), cmp.Or(n.o.StartTimeout, 30*time.Second)))
+	n.o.Log.Info(fmt.Sprintf("still starting: %s (%s at most, see --start-timeout); calls wait", n.awaited(), text.Span(cmp.Or(n.o.StartTimeout, 30*time.Second))))
 }
 
 // awaited is what a start waits for, in words.

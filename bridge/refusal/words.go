@@ -3,6 +3,8 @@ package refusal
 import (
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A Waiting is why a call is not decided yet, as its caller is told.
@@ -21,20 +23,12 @@ func (w Waiting) Words(now time.Time) string {
 		b.WriteString(" by " + People(w.Of))
 	}
 	if !w.Until.IsZero() {
-		b.WriteString(" until " + clock(w.Until.In(now.Location()), now))
+		b.WriteString(" until " + text.Exact(w.Until.In(now.Location()), now))
 	}
 	if w.Digest != "" {
 		b.WriteString(" [" + w.Digest + "]")
 	}
 	return b.String()
-}
-
-// clock is a moment as people read it, with the day if it is not today.
-func clock(t, now time.Time) string {
-	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04:05 MST")
-	}
-	return t.Format("2006-01-02 15:04:05 MST")
 }
 
 // Person is somebody who is asked or decided, in words for a caller: name is that which
@@ -61,11 +55,7 @@ func People(names []string) string {
 	if len(names) > mostPeople {
 		all = append(all, "others")
 	}
-	last := len(all) - 1
-	if last < 1 {
-		return strings.Join(all, "")
-	}
-	return strings.Join(all[:last], ", ") + " and " + all[last]
+	return text.Series(all, 0)
 }
 
 // Says are the words of somebody by the names that policies have, "" for the owner.

@@ -48,6 +48,30 @@ func Moment(at, now time.Time) string {
 	return at.Format(time.DateOnly) + " " + clock
 }
 
+// Exact is a moment to the second with its zone, for those whose clocks may be others: 20:38:05
+// UTC, with the date if that is not the date of now on the clock of at.
+func Exact(at, now time.Time) string {
+	if at.Format(time.DateOnly) == now.In(at.Location()).Format(time.DateOnly) {
+		return at.Format("15:04:05 MST")
+	}
+	return Stamp(at)
+}
+
+// Stamp is a moment as Exact has it, always with the date: 2026-03-01 20:38:05 UTC.
+func Stamp(at time.Time) string { return at.Format("2006-01-02 15:04:05 MST") }
+
+// Span is a length of time as people write it, without what is zero: 5m, 1h30m, 4m59s.
+func Span(long time.Duration) string {
+	said := long.String()
+	if strings.HasSuffix(said, "m0s") {
+		said = strings.TrimSuffix(said, "0s")
+	}
+	if strings.HasSuffix(said, "h0m") {
+		said = strings.TrimSuffix(said, "0m")
+	}
+	return said
+}
+
 // Left is a time that is left, as a clock shows it, without parts of a second: 4:59 left,
 // 1:04:59 left, or that time is up.
 func Left(left time.Duration) string {

@@ -44,6 +44,32 @@ func TestWhenSomethingIs(t *testing.T) {
 	}
 }
 
+func TestAMomentForThoseWhoAreElsewhere(t *testing.T) {
+	now := time.Date(2026, 12, 31, 23, 30, 0, 0, time.FixedZone("here", 2*60*60))
+	for want, at := range map[string]time.Time{
+		"20:38:59 UTC":            time.Date(2026, 12, 31, 20, 38, 59, 0, time.UTC),
+		"2027-01-01 00:00:00 UTC": time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		"2025-12-31 21:30:00 UTC": time.Date(2025, 12, 31, 21, 30, 0, 0, time.UTC),
+		"23:59:00 here":           time.Date(2026, 12, 31, 23, 59, 0, 0, now.Location()),
+	} {
+		if got := text.Exact(at, now); got != want {
+			t.Errorf("%v: %q, want %q", at, got, want)
+		}
+	}
+}
+
+func TestALengthOfTimeIsSaidAsItIsWritten(t *testing.T) {
+	for want, long := range map[string]time.Duration{"5m": 5 * time.Minute, "1h30m": 90 * time.Minute, "24h": 24 * time.Hour, "4m59s": 299 * time.Second,
+		"1h0m1s": 3601 * time.Second, "0s": 0, "10s": 10 * time.Second, "1.5s": 1500 * time.Millisecond, "-5m": -5 * time.Minute} {
+		if got := text.Span(long); got != want {
+			t.Errorf("%v: %s, want %s", long, got, want)
+		}
+		if back, err := text.Duration(want); err != nil || back != long {
+			t.Errorf("%s is read as %v, %v", want, back, err)
+		}
+	}
+}
+
 func TestTheTimeThatIsLeft(t *testing.T) {
 	for left, want := range map[time.Duration]string{-1: "time is up", 0: "time is up", 59 * time.Second: "0:59 left", 5 * time.Minute: "5:00 left",
 		3*time.Hour + 62*time.Second: "3:01:02 left"} {

@@ -16,17 +16,27 @@ func Counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Series is names in a sentence: ann, ben and carol. Of more than most it has the first so many,
+// and how many more there are; most 0 is for all. It is "" for none, and not made safe to show.
+func Series(names []string, most int) string {
+	switch n := len(names); {
+	case most > 0 && n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	case n > 1:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
 // mostNamed is how many names Some gives.
 const mostNamed = 20
 
-// Some is the first 20 of many names, and how many more there are; "" for none. It is not
-// made safe to show.
+// Some is Series for a list that is no part of a sentence: ann, ben, carol, of which it has 20.
 func Some(names []string) string {
-	first := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", first, more)
+	if len(names) > mostNamed {
+		return Series(names, mostNamed)
 	}
-	return first
+	return strings.Join(names, ", ")
 }
 
 // Summary is the first sentence or line of a description, cut to 80 characters. It is not

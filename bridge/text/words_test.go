@@ -1,10 +1,29 @@
 package text_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
+
+func TestNamesInASentence(t *testing.T) {
+	people := []string{"ann", "ben", "carol", "dan"}
+	for most, want := range map[int][]string{
+		0: {"", "ann", "ann and ben", "ann, ben and carol", "ann, ben, carol and dan"},
+		3: {"", "ann", "ann and ben", "ann, ben and carol", "ann, ben, carol and 1 more"},
+		1: {"", "ann", "ann and 1 more", "ann and 2 more", "ann and 3 more"},
+	} {
+		for n, words := range want {
+			if got := text.Series(people[:n], most); got != words {
+				t.Errorf("%d of %d: %q, want %q", most, n, got, words)
+			}
+		}
+	}
+	if got := text.Some(make([]string, 21)); !strings.HasSuffix(got, ",  and 1 more") {
+		t.Errorf("some of 21: %q", got)
+	}
+}
 
 func TestWordsAreFilledIntoLines(t *testing.T) {
 	for said, want := range map[string]string{

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
@@ -153,7 +154,7 @@ func (p *program) listQuestions(ctx context.Context) error {
 		}
 		for _, q := range questions {
 			l.add(q, "["+q.Short+"]", q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "-"),
-				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), time.Until(q.Deadline).Round(time.Second).String())
+				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), text.Span(time.Until(q.Deadline).Round(time.Second)))
 		}
 	}
 	return l.end("nothing waits for an answer", "bridges", len(all))

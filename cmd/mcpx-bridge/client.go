@@ -16,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 func (p *program) clientCommand() *cobra.Command {
@@ -42,7 +43,7 @@ NAME is one of ` + inTwoLines(setup.Names()) + `.`,
 // inTwoLines is a list of names for help.
 func inTwoLines(names []string) string {
 	half := (len(names) + 1) / 2
-	return strings.Join(names[:half], ", ") + ",\n" + strings.Join(names[half:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return strings.Join(names[:half], ", ") + ",\n" + text.Series(names[half:], 0)
 }
 
 func (p *program) clientInstallCommand(start starters) *cobra.Command {

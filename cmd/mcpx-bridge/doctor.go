@@ -191,7 +191,7 @@ func (d *patient) server(ctx context.Context) []tool {
 		return nil
 	}
 	tools, listed := c.Tools()
-	d.report("tools", fmt.Sprintf("%d tools: %s", len(tools), doctor.Some(tools)), listed, doctor.Unoffered(tools)...)
+	d.report("tools", fmt.Sprintf("%d tools: %s", len(tools), doctor.Names(tools)), listed, doctor.Unoffered(tools)...)
 	d.report("stdout", "nothing but messages", c.Noisy())
 	if !d.t.Attached() {
 		d.report("stop", "stopped, and nothing is left of it", c.Left())

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -203,7 +204,7 @@ func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
 	if len(abroad) == 0 {
 		return
 	}
-	detail, names := "", strings.Join(abroad, ", ")
+	detail, names := "", text.Series(abroad, 0)
 	if warning, _ := d.trial.Unverified(dialect); warning != "" && !d.p.s.TrustUnverified {
 		if len(abroad) == len(asked) {
 			d.report("approvers", "", fail(exitFailed, "let the rules ask local, which is you; or add --trust-unverified-from, if you trust everybody in the topic",
@@ -227,7 +228,7 @@ func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
 	}
 	detail = names + " cannot be asked now"
 	if len(here) > 0 {
-		detail = strings.Join(here, ", ") + " can be asked"
+		detail = text.Series(here, 0) + " can be asked"
 	}
 	d.report("approvers", detail, nil, warnings...)
 }

@@ -40,7 +40,7 @@ var may = map[string]string{
 	"bridge/desktop/setup":    "bridge/desktop/install bridge/fault bridge/localgateway bridge/pause bridge/text policy",
 	"bridge/doctor":           "bridge/client bridge/desktop bridge/engine/catalog bridge/fault bridge/text stdio stdio/jsonrpc",
 	"bridge/audit/show":       "bridge/audit bridge/fault bridge/text",
-	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/topic",
+	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/text bridge/topic",
 	"bridge/serve":            "bridge/approval bridge/client bridge/desktop bridge/inbox bridge/inbox/socket bridge/localgateway bridge/record bridge/text bridge/topic bridge/wire",
 	"bridge/asyncwriter":      "",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",

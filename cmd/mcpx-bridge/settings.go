@@ -231,7 +231,7 @@ func (d *timeValue) String() string {
 	if *d == 0 {
 		return "0" // which help takes for no default
 	}
-	return time.Duration(*d).String()
+	return text.Span(time.Duration(*d))
 }
 
 func timeFlag(f *pflag.FlagSet, at *time.Duration, name string, value time.Duration, usage string) {

@@ -87,13 +87,13 @@ func TestToolsNamesWhoDidNotAnswer(t *testing.T) {
 	g.answers("fs", "tools/list", echoTool)
 	id := strings.Trim(g.names["$tools/list-dave"], `"`)
 	g.send(mew4.frame("no", "dave", "bob", "mcp/response", id, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"none here"}}`))
-	s.exits(0, "alice, carol did not answer tools/list", "hint: mcpx-bridge tools PEER waits longer")
+	s.exits(0, "alice and carol did not answer tools/list", "hint: mcpx-bridge tools PEER waits longer")
 	if !strings.Contains(s.events.text(), "echo") || strings.Contains(s.stderr.text(), "dave") {
 		t.Errorf("%s\n%s", s.events.text(), s.stderr.text())
 	}
 
 	_, s = participant(t, mew4, []string{"alice", "carol"}, "tools")
-	s.exits(9, "alice, carol did not answer tools/list")
+	s.exits(9, "alice and carol did not answer tools/list")
 	_, s = participant(t, mew4, nil, "tools")
 	s.exits(0)
 }

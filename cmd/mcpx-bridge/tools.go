@@ -132,7 +132,7 @@ func absentees(c client.Census) string {
 	if len(c.Silent) == 0 {
 		return ""
 	}
-	return text.Some(c.Silent) + " did not answer tools/list"
+	return text.Series(c.Silent, 20) + " did not answer tools/list"
 }
 
 // tellAbsentees says who did not answer. That nobody did is an error.

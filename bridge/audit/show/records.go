@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 )
 
 // A Filter says which records of an audit log are wanted; the zero one
@@ -204,7 +203,7 @@ func sentence(r *audit.Record) (string, []string) {
 	case r.Event == "decided" && r.Verdict != "":
 		return text.Cell(r.Verdict) + " " + what + " for " + from, append(used, "verdict")
 	case r.Event == "asked" && len(r.Of) > 0:
-		return what + " for " + from + "? asking " + text.Cell(strings.Join(r.Of, ", ")), append(used, "of")
+		return what + " for " + from + "? asking " + text.Cell(text.Series(r.Of, 0)), append(used, "of")
 	case r.Outcome != "" && !(r.Event == "rejected" && r.Reason != ""):
 		return what + " for " + from + ": " + text.Cell(r.Outcome), append(used, "outcome")
 	case r.Reason != "":

@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -30,9 +31,8 @@ func Report(path string, r audit.Report) []byte {
 	if r.Records == 0 {
 		return fmt.Appendf(nil, "%s is empty\n  nothing proves that it always was: records that were cut off would not show\n", text.Line(path))
 	}
-	const day = "2006-01-02 15:04:05"
 	out := fmt.Appendf(nil, "%s is whole: records %d to %d, %s to %s, %s\n", text.Line(path), r.First, r.Last,
-		r.From.Local().Format(day), r.To.Local().Format(day), text.Counted(r.Starts, "call"))
+		r.From.Local().Format(time.DateTime), r.To.Local().Format(time.DateTime), text.Counted(r.Starts, "call"))
 	say := func(when bool, format string, args ...any) {
 		if when {
 			out = fmt.Appendf(out, "  "+format+"\n", args...)

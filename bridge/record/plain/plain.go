@@ -10,6 +10,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 )
 
@@ -84,9 +85,9 @@ func Words(r *record.Record) string {
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome
 	case record.Asked:
-		return "asking " + strings.Join(r.Of, ", ") + ": may " + r.From + " " + wanted(r) + "?" + question(r)
+		return "asking " + text.Series(r.Of, 0) + ": may " + r.From + " " + wanted(r) + "?" + question(r)
 	case record.Answer:
-		return strings.Join(r.By, ", ") + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
+		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
 	case record.Decided:
 		if r.Outcome == "expired" {
 			return "decided: nobody did in time about " + what + " for " + r.From + question(r)
@@ -164,7 +165,7 @@ func question(r *record.Record) string {
 
 // deciders says by whom a call was decided, now or some time ago.
 func deciders(r *record.Record) string {
-	by := strings.Join(r.By, ", ")
+	by := text.Series(r.By, 0)
 	switch {
 	case by == "":
 		return ""
@@ -178,7 +179,7 @@ func deciders(r *record.Record) string {
 
 // proposalInWords says what has become of somebody's proposal.
 func proposalInWords(r *record.Record, what string) string {
-	by, its := strings.Join(r.By, ", "), r.From+"'s proposal of "+what
+	by, its := text.Series(r.By, 0), r.From+"'s proposal of "+what
 	switch r.Event {
 	case record.Proposed:
 		return r.From + " proposes " + what
