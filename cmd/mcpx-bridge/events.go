@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/events"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/table"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -47,7 +46,7 @@ func (p *program) newEvents(to io.Writer) *events.Events {
 	if p.s.JSON {
 		return events.JSON(to, p.log)
 	}
-	return events.Log(p.log, table.Columns(p.stderr) > 0)
+	return events.Log(p.log, p.lookedOn)
 }
 
 // jsonLine is a value on one line, fit for a terminal.

@@ -51,6 +51,7 @@ type program struct {
 	countdown *plainlog.Countdown     // shows at our terminal what a call waits for; nil if that is none
 	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
 	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
+	lookedOn  bool                    // stderr is a terminal, whatever it goes through
 	unprinted atomic.Pointer[failure] // why something could not be printed
 }
 

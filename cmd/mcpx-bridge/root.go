@@ -89,6 +89,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	if p.given, err = config.Settle(cmd.Flags(), known, p.getenv); err != nil {
 		return err
 	}
+	p.lookedOn = terminal(p.stderr) != nil
 	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
 	taken := bridges && (p.s.Stdio || attachedToUs(cmd))
 	switch {
