@@ -42,6 +42,7 @@ mcpb: ## bundles that desktop clients install by a double click, one per platfor
 	done
 
 demo: ## host a topic, bridge an example server, see what crosses and what does not
+	@echo "building (the first time takes a minute or two) ..."
 	@$(GO) run ./examples/demo
 
 test: ## all tests; needs nothing but Go

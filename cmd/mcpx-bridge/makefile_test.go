@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -40,5 +41,16 @@ func TestAllTestsRunWithTheRaceDetectorAndWithoutIt(t *testing.T) {
 		if !strings.Contains(workflow, "run: "+run) {
 			t.Errorf("no job does %s", run)
 		}
+	}
+}
+
+// On a cold cache nothing was to be read for more than a minute.
+func TestMakeDemoSaysThatItBuildsBeforeItDoes(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("make is not here")
+	}
+	said, err := exec.Command("make", "--no-print-directory", "-C", filepath.Join("..", ".."), "demo", "GO=true").Output()
+	if want := "building (the first time takes a minute or two) ...\n"; err != nil || string(said) != want {
+		t.Errorf("%v, %q, want %q", err, said, want)
 	}
 }
