@@ -23,8 +23,8 @@ import (
 //	gateway.json  where it listens
 //	gateway.lock  held by the process that hosts it, as long as it does
 //	seat-ID.lock  held by the bridge that has this id
-//	turn-….lock   held by who asks something under one id, as long as that takes
-//	approve-….lock shared by those who answer questions under one id
+//	turn-….lock   held by who asks something under one id, and there as long as that takes
+//	approve-….lock shared by those who answer questions under one id, and there as long
 //	family-….lock held by a bridge, for what its server starts
 //
 // It is ours alone (0700, files 0600), which is what the local gateway's

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"os"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // How those of one id on this machine keep out of each other's way: at a gateway the later puts
@@ -21,7 +23,7 @@ import (
 // most, and says that it waits. Its errors are that it took too long, that somebody answers
 // questions under that id, and the cause of ctx. The caller closes what it returns when it has
 // left the topic; that is nil where nobody has to wait.
-func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration) (*os.File, error) {
+func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
 	turn, err := c.waitTurn(ctx, state, most)
 	if err != nil {
 		return nil, err
@@ -33,13 +35,13 @@ func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration
 	return turn, nil
 }
 
-func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Duration) (*os.File, error) {
+func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
 	if c.Derived || state == "" {
 		return nil, nil
 	}
 	who := c.Join.ID + " in " + c.Join.Topic
 	for began, said := time.Now(), false; ; said = true {
-		lock, err := state.Lock(c.turnFile())
+		lock, err := state.hold(c.turnFile(), true)
 		if lock != nil || err != nil {
 			return lock, nil
 		}
@@ -62,7 +64,7 @@ func (c *Connector) approves(state StateDir) bool {
 	if c.Derived || state == "" {
 		return false
 	}
-	seat, err := state.Lock(c.approverFile())
+	seat, err := state.hold(c.approverFile(), true)
 	if err != nil {
 		return false
 	}
@@ -72,12 +74,12 @@ func (c *Connector) approves(state StateDir) bool {
 
 // HoldSeat keeps those who ask something under our id on this machine from taking our seat until
 // the caller closes what it returns, which is nil where nothing can be locked. Several may have it.
-func (c *Connector) HoldSeat(ctx context.Context, state StateDir) *os.File {
+func (c *Connector) HoldSeat(ctx context.Context, state StateDir) *Held {
 	if c.Derived || state == "" {
 		return nil
 	}
 	for range 20 { // one who looks has it for a moment
-		if seat, err := state.Share(c.approverFile()); seat != nil || err != nil {
+		if seat, err := state.hold(c.approverFile(), false); seat != nil || err != nil {
 			return seat
 		}
 		pause.For(ctx, 10*time.Millisecond)
@@ -136,6 +138,49 @@ func (c *Connector) lockFile(kind string) string {
 	}
 	sum := sha256.Sum256([]byte(at + "\n" + c.Join.Topic + "\n" + c.Join.ID))
 	return kind + hex.EncodeToString(sum[:16]) + ".lock"
+}
+
+// A Held file is locked, and is there no longer than somebody has it locked: ids come and go. A
+// nil one is none.
+type Held struct{ file *os.File }
+
+// hold is [StateDir.Lock] or [StateDir.Share] for such a file. Who waits may lock one that has
+// been taken away meanwhile, which keeps nobody out.
+func (d StateDir) hold(name string, alone bool) (*Held, error) {
+	for range mostRemovals {
+		f, err := d.lock(name, alone)
+		if f == nil || err != nil {
+			return nil, err
+		}
+		if stillThere(f) {
+			return &Held{f}, nil
+		}
+		f.Close()
+	}
+	return nil, errors.New("files here do not stay the same")
+}
+
+// mostRemovals is how often a file may be taken away while we lock it.
+const mostRemovals = 1000
+
+func stillThere(f *os.File) bool {
+	ours, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(ours, there)
+}
+
+// Close gives the file back, and takes it away unless others have it too.
+func (h *Held) Close() {
+	if h == nil {
+		return
+	}
+	if alone, _ := private.Lock(h.file, true); alone && stillThere(h.file) {
+		os.Remove(h.file.Name()) // where that fails it stays, and means nothing
+	}
+	h.file.Close()
 }
 
 func (c *Connector) log() *slog.Logger { return cmp.Or(c.Join.Log, slog.New(slog.DiscardHandler)) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ import (
 type peer struct {
 	*client.Client
 	way  *connector
-	turn *os.File // which others of our id wait for; may be nil
+	turn *localgateway.Held // which others of our id wait for; may be nil
 }
 
 // Close leaves the topic and lets the next of our id in.
