@@ -253,8 +253,11 @@ func (t *topic) fromUs(raw []byte) {
 		return
 	}
 	t.w.spy.overheard(f)
-	if t.echoes && len(f.To) == 1 && f.To[0] == us {
-		t.send(&frame{bytes.Clone(raw), said{id: f.ID, from: us, to: f.To, kind: wire.Request, corr: f.Corr}})
+	if len(f.To) == 1 && f.To[0] == us {
+		t.w.company.claimed(f.Corr)
+		if t.echoes {
+			t.send(&frame{bytes.Clone(raw), said{id: f.ID, from: us, to: f.To, kind: wire.Request, corr: f.Corr}})
+		}
 	}
 	for _, id := range everybody {
 		if slices.Contains(f.To, id) {

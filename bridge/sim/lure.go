@@ -89,6 +89,16 @@ func (w *company) takesBack(id string) {
 	}
 }
 
+// claimed: the bridge shows that it would serve proposals. Whoever made one may take it back
+// just when its claim has had its time to come back.
+func (w *company) claimed(ids []string) {
+	for _, of := range w.check.offersOf(ids) {
+		if by := w.person(of.from); by != nil && w.joins(withdraw, .8) {
+			w.after(echoWait+w.luck.between(0, 500*time.Millisecond), func() { by.withdraw(w.luck, of.id) })
+		}
+	}
+}
+
 // turnedAway: the bridge refuses somebody's request. If that was for a proposal that
 // people are asked about, whoever made it may want it no more.
 func (p *person) turnedAway(l *letter) {

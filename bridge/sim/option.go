@@ -49,6 +49,10 @@ func Draw(seed uint64) Options {
 	o.Faults[flood] = o.Share > 0 || newDice(seed, "flood").chance(.1)
 	o.Modern = newDice(seed, "modern").chance(.2)
 	o.Faults[revoke] = o.Faults[revoke] || o.Notes && d.chance(.5) // that is where a yes lasts
+	if o.Offers && newDice(seed, "window").chance(.3) {
+		// There the time of a claim is over late, and its proposal is taken back.
+		o.Faults[lateTick], o.Faults[withdraw] = true, true
+	}
 	if o.Calm {
 		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")
 		o.Share, o.Modern = 0, false

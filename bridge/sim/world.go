@@ -70,6 +70,7 @@ type folk interface {
 	relyOn(g approval.Grant) // which somebody has just given
 	relyAll()                // something has changed
 	regret(d dice)           // the server has died
+	claimed(ids []string)    // the bridge would serve proposals
 }
 
 // A spy sees all frames.
