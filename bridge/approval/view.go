@@ -248,6 +248,9 @@ type Summary struct {
 	Need     int             `json:"need"`
 	Have     int             `json:"have"`
 	Asking   []string        `json:"asking,omitempty"` // who has it open
+
+	// Elsewhere says that whoever is shown it may look, and where it is answered, in words; "": here.
+	Elsewhere string `json:"elsewhere,omitempty"`
 }
 
 // summary is the question as it stands in a list, without its arguments.

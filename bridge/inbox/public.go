@@ -9,11 +9,27 @@ import (
 )
 
 // LookOnly is an Inbox in which nobody decides: for those who may see what is asked on
-// this machine while answers are taken elsewhere. What is remembered may still be
-// taken back, which only tightens.
+// this machine while answers are taken elsewhere, which each question says. What is
+// remembered may still be taken back, which only tightens.
 func LookOnly(in Inbox) Inbox { return lookOnly{in} }
 
 type lookOnly struct{ Inbox }
+
+const atItsTerminal = "answered only at the terminal of the bridge (--answers terminal)"
+
+func (l lookOnly) List(ctx context.Context, args bool) ([]approval.Summary, error) {
+	all, err := l.Inbox.List(ctx, args)
+	for i := range all {
+		all[i].Elsewhere = atItsTerminal
+	}
+	return all, err
+}
+
+func (l lookOnly) Show(ctx context.Context, id string) (approval.View, error) {
+	v, err := l.Inbox.Show(ctx, id)
+	v.Elsewhere = atItsTerminal
+	return v, err
+}
 
 func (lookOnly) Decide(context.Context, Decision) (Outcome, error) {
 	return Outcome{}, &Refusal{Reason: AnswersElsewhere}

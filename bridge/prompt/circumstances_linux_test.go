@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -53,6 +54,32 @@ func TestWhyOneIsAskedIsSaidWithoutARuleAndForAProposal(t *testing.T) {
 		h.Ask(q)
 		s := sit(t, dir, prompt.Options{}, columns, 24)
 		s.saysAll("Proposal nobody has called yet; with a yes this bridge makes the call Why asked no rule names it Waiting for you")
+	}
+}
+
+// Where a bridge takes answers at its own terminal alone, who looks from elsewhere is offered
+// no keys: they would be refused afterwards.
+func TestWhoMayOnlyLookIsOfferedNoKeys(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h := inboxtest.New("fs")
+		for n := range 2 {
+			asks(h, "mallory", n)
+		}
+		s := sitBefore(t, prompt.Only(&prompt.Found{Inbox: inbox.LookOnly(h), Name: "fs", Label: "fs in lobby"}), prompt.Options{}, columns, 24)
+		s.saysAll("1 of 2", "/n = 0", "answered only at the terminal of the bridge (--answers terminal) n p l others q quit")
+		for _, key := range []string{"a", "d", "e", "r"} {
+			s.Types(key)
+			s.saysAll("it is answered only at the terminal of the bridge")
+			s.Types("j")
+			s.saysAll("n p l others")
+		}
+		s.Types("l")
+		s.saysAll("2 questions", "Enter open j k move")
+		s.Types("D")
+		s.Misses("deny")
+		if len(h.Settled) > 0 {
+			t.Error("it is decided")
+		}
 	}
 }
 

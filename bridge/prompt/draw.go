@@ -46,7 +46,7 @@ func (m *model) waiting() string {
 
 func (m *model) drawList(now time.Time, columns, lines int) panel {
 	help := "Enter open   j k move"
-	if it := m.current(); it != nil {
+	if it := m.current(); it != nil && it.q.Elsewhere == "" {
 		help += between + "D deny all of " + text.Cell(it.q.From)
 	}
 	if !m.resident {
@@ -161,6 +161,7 @@ func (m *model) help(now time.Time) string {
 		}
 	}
 	us, others := m.asked()
+	add(m.view.Elsewhere != "", text.Line(m.view.Elsewhere))
 	add(!us && others != "", "asked: "+others)
 	add(us && m.ended, "a allow")
 	add(us && !m.ended, "Space more")

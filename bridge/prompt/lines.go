@@ -106,6 +106,10 @@ func (l *Lines) show(ctx context.Context, it *item) {
 		return
 	}
 	l.say("\n%s\n%s", text.Line(it.src.Label), Text(&v))
+	if v.Elsewhere != "" {
+		l.say("%s", text.Line(v.Elsewhere))
+		return
+	}
 	for i := range v.Edits {
 		f := &v.Edits[i]
 		l.say("May be changed: %s (%s), now %s %s", text.Line(f.Field), f.Title, text.Line(f.Typed()), strings.Join(f.Choices(), " | "))

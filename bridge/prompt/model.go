@@ -285,9 +285,12 @@ func sameOffers(a, b *approval.View) bool {
 	return slices.Equal(a.Remember, b.Remember) && slices.Equal(a.RememberFor, b.RememberFor) && reflect.DeepEqual(a.Edits, b.Edits)
 }
 
-// asked reports whether the open question waits for us, and says for whom if
+// asked reports whether the open question waits for us, here, and says for whom if
 // not.
 func (m *model) asked() (us bool, others string) {
+	if m.view.Elsewhere != "" {
+		return false, ""
+	}
 	var names []string
 	for _, p := range m.view.People {
 		if p.State != "asked" {

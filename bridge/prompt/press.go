@@ -149,7 +149,10 @@ func (m *model) choose(k key) {
 	}
 	if us, others := m.asked(); !us {
 		m.hint = "this is not for you to decide now"
-		if others != "" {
+		switch {
+		case m.view.Elsewhere != "":
+			m.hint = "it is " + text.Line(m.view.Elsewhere)
+		case others != "":
 			m.hint += "; asked: " + others
 		}
 		return

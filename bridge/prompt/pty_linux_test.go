@@ -19,13 +19,18 @@ type person struct {
 // sit sits somebody down before the bridges in dir.
 func sit(t *testing.T, dir string, o prompt.Options, columns, lines int) *person {
 	t.Helper()
+	return sitBefore(t, prompt.Bridges(dir, nil), o, columns, lines)
+}
+
+func sitBefore(t *testing.T, find prompt.Finder, o prompt.Options, columns, lines int) *person {
+	t.Helper()
 	term := prompttest.Open(t, columns, lines)
 	if o.Guard == 0 {
 		o.Guard = time.Nanosecond
 	}
 	o.In, o.Out = term.Slave, term.Slave
 	s := &person{Terminal: term, T: t, p: prompt.New(o), done: make(chan error, 1)}
-	go func() { s.done <- s.p.Run(t.Context(), prompt.Bridges(dir, nil)) }()
+	go func() { s.done <- s.p.Run(t.Context(), find) }()
 	t.Cleanup(s.leaves)
 	return s
 }

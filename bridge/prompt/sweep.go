@@ -12,7 +12,7 @@ import (
 // sweep begins to deny what the list shows of the caller of the open question at its bridge.
 func (m *model) sweep() {
 	it := m.current()
-	if it == nil {
+	if it == nil || it.q.Elsewhere != "" {
 		return
 	}
 	m.swept = nil

@@ -60,6 +60,9 @@ func fieldNames(v *approval.View) string {
 // Offers are what an answer may hold beside yes and no, as flags of "approvals allow".
 func Offers(v *approval.View) string {
 	var b strings.Builder
+	if v.Elsewhere != "" {
+		return text.Line(v.Elsewhere) + "\n"
+	}
 	for i := range v.Edits {
 		f := &v.Edits[i]
 		fmt.Fprintf(&b, "May be changed: --set %s=%s (%s, %s)\n", text.Line(f.Field), text.Line(f.Typed()), f.Title,

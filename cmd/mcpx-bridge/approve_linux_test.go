@@ -149,6 +149,10 @@ func TestAnAgentWithAShellDoesNotAnswerItsOwnCall(t *testing.T) {
 	_, list, _ := typed(t, state, "approvals", "list", "--json")
 	_, id, _ := strings.Cut(list, `"id":"`)
 	id, _, _ = strings.Cut(id, `"`)
+	agent := prompttest.Open(t, 110, 40)
+	at(t, agent, state, "approve")
+	agent.Sees("bob requests permission to execute write_file", "answered only at the terminal of the bridge (--answers terminal)   q quit")
+	agent.Misses("a allow")
 	for _, word := range []string{"allow", "deny"} {
 		code, _, errs := typed(t, state, "approvals", word, id)
 		if code != exitFailed || !strings.Contains(errs, "takes answers at the terminal it was started from") {
