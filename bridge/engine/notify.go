@@ -226,7 +226,7 @@ func (e *Engine) tellWho(c *inflight.Call) {
 	for _, w := range s.By {
 		who = append(who, person(w))
 	}
-	words := "allowed by " + strings.Join(who, " and ")
+	words := "allowed by " + strings.Join(who, " and ") + refusal.Changed(len(who), s.Modified)
 	if s.Said != "" {
 		words += ": " + s.Said
 	}

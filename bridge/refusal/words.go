@@ -43,6 +43,25 @@ func Person(name string) string {
 	return name
 }
 
+// Changed says, behind the names of so many who agreed, what of the call one of them changed, by
+// its JSON pointers ("@timeout" for the time); "" for nothing. It repeats no value.
+func Changed(people int, pointers []string) string {
+	var names []string
+	for _, pointer := range pointers {
+		if pointer == "@timeout" {
+			pointer = "its time limit"
+		}
+		names = append(names, strings.TrimPrefix(pointer, "/"))
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case people > 1:
+		return ", one of whom changed " + strings.Join(names, ", ")
+	}
+	return ", who changed " + strings.Join(names, ", ")
+}
+
 // mostPeople is how many are named where many are asked.
 const mostPeople = 6
 
