@@ -126,10 +126,11 @@ func (p *program) attend(resident bool) {
 	}
 }
 
-// countDown has what a call waits for shown on a line below the log, if that is at a terminal.
+// countDown has what a call waits for shown on a line below the log, if that is at a terminal
+// where nobody else writes.
 func (p *program) countDown() {
 	log := terminal(p.stderr)
-	if log == nil || p.getenv("TERM") == "dumb" || p.s.LogFormat != "text" {
+	if log == nil || p.getenv("TERM") == "dumb" || p.s.LogFormat != "text" || !prompt.InForeground(log) {
 		return
 	}
 	p.countdown = plainlog.NewCountdown(log, func() int { return prompt.Columns(log) })

@@ -118,18 +118,24 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 	}
 }
 
-// In the background nobody can answer here: the job has to be fetched first.
+// In the background nobody can answer here: the job has to be fetched first. Nor does a call
+// count down there, where the shell writes too.
 func TestRunInTheBackgroundSaysWhereOneAnswers(t *testing.T) {
 	term := prompttest.Open(t, 130, 40)
-	shell := exec.Command("sh", "-mc", `mcpx-bridge run --listen 127.0.0.1:0 --id fs -- server & read line; kill $!; wait $!`)
+	shell := exec.Command("sh", "-mc", `mcpx-bridge run --listen 127.0.0.1:0 --id fs -- server & bridge=$!; read line
+		mcpx-bridge call --id bob fs write_file path=/a content=x & read line; kill $! $bridge; wait`)
 	shell.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "TERM=xterm")
 	shell.Stdin, shell.Stdout, shell.Stderr = term.Slave, term.Slave, term.Slave
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := shell.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { term.Types("\n"); shell.Wait() })
+	t.Cleanup(func() { term.Types("\n\n"); shell.Wait() })
 	term.Sees("every call waits until you agree to it: here once it is in the foreground (fg), or with mcpx-bridge approve")
+	term.Sees("fs serves")
+	term.Types("\n")
+	term.Sees("mcpx-bridge: waiting for approval by the person at the bridge until ")
+	term.Misses(" left [")
 }
 
 // An agent that has a shell is the same user, and could answer its own call. With
