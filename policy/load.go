@@ -151,11 +151,7 @@ func (l *loader) word(at item, what string, allowed ...string) string {
 		l.wrong(at, "", "%s is %s, not %s", what, allowed[0], got)
 		return ""
 	}
-	suggestion := ""
-	if near := Nearest(at.text, allowed); near != "" {
-		suggestion = "did you mean " + near + "?"
-	}
-	l.wrong(at, suggestion, "%s is one of %s, not %s", what, strings.Join(allowed, ", "), got)
+	l.wrong(at, Meant(at.text, allowed), "%s is one of %s, not %s", what, strings.Join(allowed, ", "), got)
 	return ""
 }
 

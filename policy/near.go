@@ -17,10 +17,18 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// meant is a suggestion for a word that is none of the known.
-func meant(word string, known []string) string {
+// Meant is a hint at what word was probably meant to be (see [Nearest]); "" if nothing is near.
+func Meant(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
 		return "did you mean " + near + "?"
+	}
+	return ""
+}
+
+// meant is a suggestion for a word that is none of the known.
+func meant(word string, known []string) string {
+	if hint := Meant(word, known); hint != "" {
+		return hint
 	}
 	if len(known) == 1 {
 		return "there is only " + known[0]

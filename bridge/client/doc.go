@@ -4,7 +4,8 @@
 // A [Client] takes one seat, through a connector that says at which gateway, in which
 // topic and as whom. [Client.Dial] waits for the seat. From then on [Client.Call] and
 // [Client.Ask] send a request and wait for its answer until their context ends, which
-// takes the request back; [Client.Begin] does not wait. What others ask of the client
+// takes the request back; [Client.Begin] does not wait. Before a call [Client.Await] sees whether
+// whom it is for is there, and [Client.Typed] makes its arguments what the tool takes. What others ask of the client
 // is turned down at once, so that nobody waits for it, unless [Options.OnRequest] takes
 // it. Questions whether a tool may be called go into an [ApprovalInbox], where there is
 // one, until they are answered, taken back or too old.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -155,8 +156,5 @@ func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 	if key == "token" {
 		return help.TokenHint
 	}
-	if meant := policy.Nearest(strings.ReplaceAll(key, "_", "-"), sortedKeys(known)); meant != "" {
-		return "did you mean " + meant + "?"
-	}
-	return "keys are the names of flags, without the dashes"
+	return cmp.Or(policy.Meant(strings.ReplaceAll(key, "_", "-"), sortedKeys(known)), "keys are the names of flags, without the dashes")
 }

@@ -1,6 +1,7 @@
 package help
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -35,10 +36,7 @@ func NoSuchCommand(c *cobra.Command, args []string) error {
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	hint := c.CommandPath() + " --help lists the commands"
-	if meant := policy.Nearest(args[0], names); meant != "" {
-		hint = "did you mean " + meant + "?"
-	}
+	hint := cmp.Or(policy.Meant(args[0], names), c.CommandPath()+" --help lists the commands")
 	return misused(hint, "there is no command %q", strings.TrimSpace(Name(c)+" "+args[0]))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,9 +114,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 	}
 	err = p.showAnswer(t.Peer, t.Name, a)
 	if a.NoSuchTool() {
-		if f := q.missing(ctx, t.Peer, t.Name); f != nil {
-			return f
-		}
+		err = cmp.Or(q.Lacks(ctx, t.Peer, t.Name), err)
 	}
 	return err
 }
@@ -141,14 +140,14 @@ func (p *program) callee(ctx context.Context, q *peer, to, name string, given ar
 		object, err = given.Object(arguments.TypesOf(t.InputSchema))
 		return t, object, err
 	}
-	if err = q.here(ctx, to); err != nil {
+	if err = q.Await(ctx, to); err != nil {
 		return t, nil, err
 	}
 	if err = q.Greet(ctx, to, client.WithOne.Greet); err != nil {
 		return t, nil, noAnswer(to, name, err)
 	}
-	object, err = q.typed(ctx, to, name, given)
-	return tool{Peer: to, Name: name}, object, err
+	object, err = q.Typed(ctx, to, name, given)
+	return tool{Peer: to, Name: name}, object, noAnswer(to, "tools/list", err)
 }
 
 // exportedWords tells NAME ARGUMENTS from PEER TOOL ARGUMENTS: every exported name has

@@ -57,7 +57,7 @@ func (p *program) peersThenTools(ctx context.Context, args []string) []string {
 	}
 	defer q.Close()
 	if len(args) == 0 {
-		return q.others()
+		return q.OtherIDs()
 	}
 	var names []string
 	tools, _ := q.Tools(ctx, args[0], client.WithOne)

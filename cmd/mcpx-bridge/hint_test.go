@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 )
 
 // Hints were split at line breaks, so that the name of a server in a file that came with a
@@ -27,7 +29,7 @@ func TestTheNameOfAServerWritesNoHint(t *testing.T) {
 
 // So did the name of a participant's tool, and its id.
 func TestTheNameOfAToolWritesNoHint(t *testing.T) {
-	err := noSuchTool("fs", "get_pull_request_comments", []tool{{Name: "get_pull_request_comments\nrm -r ~"}})
+	_, err := client.Named("fs", "get_pull_request_comments", []tool{{Name: "get_pull_request_comments\nrm -r ~"}})
 	if f, ok := errors.AsType[*failure](err); !ok || len(f.Hint) != 1 {
 		t.Fatalf("the hints are %q", f.Hint)
 	}

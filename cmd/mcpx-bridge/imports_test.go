@@ -80,7 +80,7 @@ var may = map[string]string{
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
 
-	"bridge/client":        "bridge/approval bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/refusal bridge/text bridge/topic bridge/wire stdio/jsonrpc stdio/rawjson",
+	"bridge/client":        "bridge/approval bridge/arguments bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/pause bridge/refusal bridge/text bridge/topic bridge/wire policy stdio/jsonrpc stdio/rawjson",
 	"bridge/client/view":   "bridge/arguments bridge/client bridge/engine bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
 	"bridge/events":        "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
-	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A peer is a seat taken for the length of one command, to ask the others.
@@ -88,33 +82,6 @@ func (p *program) newPeer(d *connector, o client.Options) *peer {
 	return &peer{Client: client.New(d.Connector, o), way: d}
 }
 
-// others are the ids of those who are here too.
-func (q *peer) others() (ids []string) {
-	for _, p := range q.Others() {
-		ids = append(ids, p.ID)
-	}
-	return ids
-}
-
-// here returns an error unless somebody of that id is in the topic, or joins at once: a
-// bridge may have been started in the line above.
-func (q *peer) here(ctx context.Context, id string) error {
-	hint := "mcpx-bridge who lists who is here"
-	for range 20 {
-		if q.Present(id) {
-			return nil
-		}
-		if meant := policy.Nearest(id, q.others()); meant != "" {
-			hint = "did you mean " + meant + "?"
-			break
-		}
-		if !pause.For(ctx, 50*time.Millisecond) {
-			break
-		}
-	}
-	return fail(exitNoAnswer, hint, "there is no %q in the topic %s", id, q.way.Join.Topic)
-}
-
 // saysOf says when the one who is asked leaves and comes back. That is no end: who
 // comes back may bring an answer along. What it returns is for OnPresence.
 func (p *program) saysOf(whom *atomic.Pointer[string]) func(id, event string) {
@@ -131,55 +98,6 @@ func (p *program) saysOf(whom *atomic.Pointer[string]) func(id, event string) {
 			p.log.Info(asked + " is back in the topic; mcpx-bridge who says which server that is")
 		}
 	}
-}
-
-// typed makes one JSON object of the arguments. Only pairs need the schema.
-func (q *peer) typed(ctx context.Context, to, name string, given arguments.Arguments) ([]byte, error) {
-	var types arguments.Types
-	if given.NeedTypes() {
-		listing, cancel := context.WithTimeoutCause(ctx, client.ListTime, client.ErrNoAnswer)
-		defer cancel()
-		tools, err := q.Tools(listing, to, client.WithOne)
-		if errors.Is(err, client.ErrNoAnswer) {
-			return nil, fail(exitNoAnswer, "give them as JSON: '{\"key\":\"value\"}'", "%s does not say what arguments %s takes: it did not answer tools/list in time", to, name)
-		}
-		if err != nil {
-			return nil, noAnswer(to, "tools/list", err)
-		}
-		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
-		if i < 0 {
-			return nil, noSuchTool(to, name, tools)
-		}
-		types = arguments.TypesOf(tools[i].InputSchema)
-	}
-	return given.Object(types)
-}
-
-func noSuchTool(to, name string, tools []tool) *failure {
-	return fail(exitFailed, cmp.Or(nearTool(name, tools), "mcpx-bridge tools "+to+" lists them"), "%s has no tool %q", to, name)
-}
-
-// nearTool is the hint at the tool that was probably meant, "" if none is near.
-func nearTool(name string, tools []tool) string {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
-	}
-	if meant := policy.Nearest(name, names); meant != "" {
-		return "did you mean " + meant + "?"
-	}
-	return ""
-}
-
-// missing is the error for a tool that to does not list, nil where it does, or lists none.
-func (q *peer) missing(ctx context.Context, to, name string) *failure {
-	ctx, cancel := context.WithTimeoutCause(ctx, client.ListTime, client.ErrNoAnswer)
-	defer cancel()
-	tools, err := q.Tools(ctx, to, client.WithOne)
-	if err != nil || slices.ContainsFunc(tools, func(t tool) bool { return t.Name == name }) {
-		return nil
-	}
-	return noSuchTool(to, name, tools)
 }
 
 // noAnswer words what kept an answer from coming.

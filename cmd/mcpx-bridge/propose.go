@@ -136,7 +136,7 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	}
 	defer q.Close()
 	if to != "" {
-		if err := q.here(ctx, to); err != nil {
+		if err := q.Await(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -160,8 +160,8 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	}
 	err = p.undone(ctx, w, r, err)
 	if f, refused := errors.AsType[*failure](err); refused && to != "" && len(r.Rejected) > 0 && r.Rejected[0].Reason == "incapable" {
-		if missing := q.missing(ctx, to, name); missing != nil {
-			return f.Also(missing.Hint[0])
+		if lacks, known := errors.AsType[*failure](q.Lacks(ctx, to, name)); known {
+			return f.Also(lacks.Hint[0])
 		}
 	}
 	return err
@@ -253,7 +253,8 @@ func longer(w *client.ProposalWait, flag, format string) *failure {
 // named, pairs get their types from the first here that has such a tool.
 func (p *program) proposedArguments(ctx context.Context, q *peer, to, name string, given arguments.Arguments) ([]byte, error) {
 	if to != "" || !given.NeedTypes() {
-		return q.typed(ctx, to, name, given)
+		object, err := q.Typed(ctx, to, name, given)
+		return object, noAnswer(to, "tools/list", err)
 	}
 	c, err := q.Census(ctx)
 	if err != nil {
@@ -261,7 +262,7 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	}
 	i := slices.IndexFunc(c.Tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
-		return nil, fail(exitFailed, nearTool(name, c.Tools), "nobody here says what arguments %q takes", name).
+		return nil, fail(exitFailed, client.Near(name, c.Tools), "nobody here says what arguments %q takes", name).
 			Also(absentees(c)).Also(`give them as JSON: '{"key":"value"}'`)
 	}
 	return given.Object(arguments.TypesOf(c.Tools[i].InputSchema))
@@ -304,7 +305,7 @@ func (p *program) unnamedProposer(ctx context.Context) error {
 		return f
 	}
 	defer q.Close()
-	if ids := q.others(); len(ids) > 0 {
+	if ids := q.OtherIDs(); len(ids) > 0 {
 		return f.Also("here now: " + text.Some(ids))
 	}
 	return f

@@ -120,7 +120,7 @@ func (p *program) chosen(all []tool) []tool {
 
 // toolsOf lists the tools of somebody who must be here.
 func (q *peer) toolsOf(ctx context.Context, of string) ([]tool, error) {
-	if err := q.here(ctx, of); err != nil {
+	if err := q.Await(ctx, of); err != nil {
 		return nil, err
 	}
 	tools, err := q.Tools(ctx, of, client.WithOne)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -105,10 +106,7 @@ func Named(all []Key, name string) (named []Key, hint string) {
 			named = append(named, k)
 		}
 	}
-	if near := policy.Nearest(name, KeyNames(all)); near != "" {
-		return named, "did you mean " + near + "?"
-	}
-	return named, "mcpx-bridge policy help lists them"
+	return named, cmp.Or(policy.Meant(name, KeyNames(all)), "mcpx-bridge policy help lists them")
 }
 
 // KeyNames are the names of keys, each once.

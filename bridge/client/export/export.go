@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,10 +153,7 @@ func Named(all []client.Tool, name string) (found client.Tool, err error) {
 	for _, t := range all {
 		others = append(others, names.Of(pairOf(t)))
 	}
-	hint := "mcpx-bridge tools --format openai lists the names"
-	if meant := policy.Nearest(name, others); meant != "" {
-		hint = "did you mean " + meant + "?"
-	}
+	hint := cmp.Or(policy.Meant(name, others), "mcpx-bridge tools --format openai lists the names")
 	return client.Tool{}, fault.New(fault.Failed, hint, "%w %s", ErrNoSuchName, name)
 }
 

@@ -69,10 +69,7 @@ func PlaceOf(m install.Machine, name, scope string) (install.Place, error) {
 	all := install.Clients()
 	i := slices.IndexFunc(all, func(c install.Client) bool { return c.Name == name })
 	if i < 0 {
-		hint := "it is one of " + strings.Join(Names(), ", ")
-		if meant := policy.Nearest(name, Names()); meant != "" {
-			hint = "did you mean " + meant + "?"
-		}
+		hint := cmp.Or(policy.Meant(name, Names()), "it is one of "+strings.Join(Names(), ", "))
 		return install.Place{}, fault.New(fault.Misused, hint, "there is no client %q", name)
 	}
 	at, ok := all[i].Place(m, install.Scope(scope))
