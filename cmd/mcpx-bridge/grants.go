@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +9,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
@@ -54,54 +49,18 @@ next start puts that on record.`,
 	return cmd
 }
 
-// A grantAt is a yes that is remembered, and where: by a bridge that runs, else in a file.
-type grantAt struct {
-	inbox.Grant
-	client *socket.Client
-	book   grants.Book
-}
-
-// allGrants are those of the bridges that run, so many, and those in the files of the others.
-func (p *program) allGrants(ctx context.Context) (found []grantAt, bridges int, err error) {
-	all, err := p.bridges(ctx)
+// allGrants are those that count on this machine, where so many bridges run.
+func (p *program) allGrants(ctx context.Context) (found []grants.Found, bridges int, err error) {
+	running, err := p.bridges(ctx)
 	if err != nil {
 		return nil, 0, err
-	}
-	var running []string
-	for _, c := range all {
-		running = append(running, c.Known.ID)
-		kept, err := c.Grants(ctx)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", c.Known.ID, err)
-		}
-		for _, g := range kept {
-			found = append(found, grantAt{g, c, grants.Book{}})
-		}
 	}
 	home, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return nil, 0, err
 	}
-	books, err := grants.All(home.File("grants"), running, p.log)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, k := range books {
-		kept, revoked, err := k.Look()
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, g := range kept {
-			if g.Until.After(time.Now()) && !revokedIn(revoked, g.ID) {
-				found = append(found, grantAt{inbox.GrantOf(k.ID(), g, false), nil, k})
-			}
-		}
-	}
-	return found, len(all), nil
-}
-
-func revokedIn(revoked []grants.Revocation, id string) bool {
-	return slices.ContainsFunc(revoked, func(r grants.Revocation) bool { return r.Grant == id })
+	found, err = grants.Find(ctx, running, home.File("grants"), p.log)
+	return found, len(running), err
 }
 
 func (p *program) listGrants(ctx context.Context) error {
@@ -125,28 +84,18 @@ func (p *program) listGrants(ctx context.Context) error {
 	return l.end("nothing is remembered", "bridges", bridges)
 }
 
-// revokeGrants takes back those whose ids begin with what is named. All are
-// found before the first is taken back.
+// revokeGrants takes back those whose ids begin with what is named.
 func (p *program) revokeGrants(ctx context.Context, named []string) error {
 	there, _, err := p.allGrants(ctx)
 	if err != nil {
 		return err
 	}
-	var chosen []grantAt
-	for _, prefix := range named {
-		var found []grantAt
-		for _, g := range there {
-			if strings.HasPrefix(g.ID, prefix) {
-				found = append(found, g)
-			}
-		}
-		if len(found) != 1 || prefix == "" {
-			return fail(exitFailed, "mcpx-bridge grants list lists them", "%d remembered answers have an id that begins with %q", len(found), prefix)
-		}
-		chosen = append(chosen, found...)
+	chosen, err := grants.Named(there, named)
+	if err != nil {
+		return err
 	}
 	for _, g := range chosen {
-		ok, err := g.revoke(ctx)
+		ok, err := g.Revoke(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -160,16 +109,4 @@ func (p *program) revokeGrants(ctx context.Context, named []string) error {
 		}
 	}
 	return nil
-}
-
-// revoke takes one back, where it is.
-func (g grantAt) revoke(ctx context.Context) (bool, error) {
-	if g.Running {
-		return g.client.Revoke(ctx, g.ID)
-	}
-	err := g.book.Revoke(g.ID)
-	if errors.Is(err, grants.ErrHeld) {
-		return false, fail(exitFailed, "try again: it is starting or ending, or its control socket does not answer", "the bridge %s cannot be reached, and has its grants in use", g.Bridge)
-	}
-	return err == nil, err
 }

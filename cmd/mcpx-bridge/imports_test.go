@@ -75,7 +75,7 @@ var may = map[string]string{
 	"bridge/notify":  "bridge/inbox bridge/pause bridge/text stdio",
 	"bridge/desktop": "bridge/approval bridge/refusal bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
-	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/private bridge/text",
+	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/inbox bridge/inbox/socket bridge/private bridge/text",
 	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private",
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/prompt/prompttest": "",
