@@ -9,7 +9,7 @@
 // names that --json has, and lines for people.
 //
 // What concerns this machine and the topic (state, gateway, seat, record, policy) is not here:
-// package node tries it (node.Trial), and cmd reports it.
+// package node tries and judges it (node.Trial), and cmd reports it.
 //
 // It starts processes through package stdio alone, and goes to no gateway. Errors are
 // *fault.Error with a hint, or *stdio.StartError where a server did not start.

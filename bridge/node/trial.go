@@ -2,7 +2,6 @@ package node
 
 import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -27,10 +26,6 @@ func (t *Trial) Rules() *policy.Policy { return t.p.engine.Policy }
 
 // Way is the way to the topic. Whoever has a Trial closes it.
 func (t *Trial) Way() *localgateway.Connector { return t.p.way }
-
-// Unverified is what to say of a gateway of this dialect that does not make sure who
-// speaks; "" where it does.
-func (t *Trial) Unverified(d wire.Dialect) (warning, hint string) { return t.p.unverifiedIn(d) }
 
 // Socket tries the socket through which questions would be answered, for who goes by id.
 func (t *Trial) Socket(id string) (path string, err error) {

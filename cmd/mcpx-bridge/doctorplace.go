@@ -19,8 +19,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
@@ -176,59 +174,11 @@ func (d *patient) seat(ctx context.Context) {
 	defer q.Close()
 	at, _ := d.way.Where()
 	you, dialect := q.You(), q.Dialect()
-	var warnings []string
-	if warning, hint := d.trial.Unverified(dialect); warning != "" {
-		warnings = append(warnings, warning+"; "+hint)
-	}
-	if d.trial.Rules().AsksOthers() && engine.MayAsk(you) && !permits(you.Caps) {
-		warnings = append(warnings, "what the gateway lets "+you.ID+" send has limits, and questions to approvers seem to be beyond them: they may never arrive")
-	}
-	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.Others())), nil, warnings...)
+	d.report("seat", fmt.Sprintf("welcome at %s as %s, speaking %s, with %d others", at, you.ID, dialect.Protocol, len(q.Others())), nil, d.trial.Doubts(you, dialect)...)
 	for _, m := range engine.Muted(you, d.trial.Rules()) {
 		d.report("may send", "", fail(exitFailed, "make a token of the role bridge: mcpx-bridge token --role bridge --topic "+d.p.s.Topic+" --id "+you.ID, "%s", m.Detail))
 	}
-	d.approvers(q.Others(), dialect)
-}
-
-// permits reports whether a question may be sent by the letter of what the gateway says,
-// which a gateway may read with less care than ours.
-func permits(caps wire.Caps) bool {
-	ask := []byte(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}`)
-	return caps.Allows("mcp/request:elicitation/create", ask) || caps.Allows("mcp/request", ask)
-}
-
-// approvers looks for those in the topic who may be asked.
-func (d *patient) approvers(others []wire.Participant, dialect wire.Dialect) {
-	asked := d.trial.Rules().Deciders()
-	abroad := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == "local" || name == "host" })
-	if len(abroad) == 0 {
-		return
+	if said, doubts, err := d.trial.Approvers(q.Others(), dialect); said != "" || err != nil {
+		d.report("approvers", said, err, doubts...)
 	}
-	detail, names := "", text.Series(abroad, 0)
-	if warning, _ := d.trial.Unverified(dialect); warning != "" && !d.p.s.TrustUnverified {
-		if len(abroad) == len(asked) {
-			d.report("approvers", "", fail(exitFailed, "let the rules ask local, which is you; or add --trust-unverified-from, if you trust everybody in the topic",
-				"%s cannot be asked, because this gateway does not verify who speaks; nobody else may decide, so calls that need a yes would be refused", names))
-			return
-		}
-		d.report("approvers", "those at this machine", nil, names+" will not be asked, because this gateway does not verify who speaks")
-		return
-	}
-	var warnings, here []string
-	for _, name := range abroad {
-		i := slices.IndexFunc(others, func(p wire.Participant) bool { return p.ID == name })
-		switch {
-		case i < 0:
-			warnings = append(warnings, name+" may be asked, and is not in the topic now")
-		case !engine.MayAnswer(others[i]):
-			warnings = append(warnings, name+" may be asked, but the gateway does not let "+name+" send mcp/response, so no answer will come")
-		default:
-			here = append(here, name)
-		}
-	}
-	detail = names + " cannot be asked now"
-	if len(here) > 0 {
-		detail = text.Series(here, 0) + " can be asked"
-	}
-	d.report("approvers", detail, nil, warnings...)
 }
