@@ -44,7 +44,7 @@ type Options struct {
 	OnRequest  func(e *wire.Envelope) bool // takes requests to us that it answers itself
 	OnSeat     func(what, detail string)   // sees the seat taken and lost ("joined", "disconnected") and frames refused ("dropped")
 	OnPresence func(id, event string)      // sees every word of presence
-	OnStarting func(id, words string)      // hears each time that somebody whom we asked says that it is still starting
+	OnStarting func(id, words string)      // hears that somebody whom we asked says that it is still starting, once a second at most
 	Also       topic.Handler               // is called too, after the Client has taken what came
 }
 
@@ -88,11 +88,17 @@ type Client struct {
 	dialect     wire.Dialect
 	you         wire.Participant
 	roster      map[string]wire.Participant
-	initialized map[string]bool   // peers that have been initialized
-	starting    map[string]string // those that say that they have not come up yet, in words
-	gaps        int               // how often we had no seat, or somebody who owes us an answer
-	err         error             // why the seat was given up
+	initialized map[string]bool         // peers that have been initialized
+	starting    map[string]startingWord // those that say that they have not come up yet
+	gaps        int                     // how often we had no seat, or somebody who owes us an answer
+	err         error                   // why the seat was given up
 	proposals   []*ProposalWait
+}
+
+// A startingWord is what somebody says of its start.
+type startingWord struct {
+	words string
+	told  time.Time // when such words were passed on last
 }
 
 // A pendingAnswer is an answer to one envelope that has not come yet.
@@ -165,7 +171,7 @@ type Result struct {
 func New(way *localgateway.Connector, o Options) *Client {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &Client{opt: o, connector: way, seated: make(chan struct{}), ended: make(chan struct{}),
-		roster: map[string]wire.Participant{}, initialized: map[string]bool{}, starting: map[string]string{}}
+		roster: map[string]wire.Participant{}, initialized: map[string]bool{}, starting: map[string]startingWord{}}
 	if o.Approvals != nil {
 		o.Approvals.c = c
 	}

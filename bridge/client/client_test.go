@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -105,6 +106,44 @@ func (s *server) await(t *testing.T, is func(*wire.Envelope) bool) *wire.Envelop
 func says(text string) func(s *server, e *wire.Envelope) {
 	return func(s *server, e *wire.Envelope) {
 		s.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(`{"content":[{"type":"text","text":"`+text+`"}]}`)))
+	}
+}
+
+// Who says that it is starting, and goes on saying so, is told of once in a second, holds nobody
+// up longer than all may take, and is no reason to say that a tool is not there.
+func TestWhoOnlySaysThatItIsStarting(t *testing.T) {
+	r := newRoom(t)
+	starting := func(s *server, to string) {
+		payload := []byte(`{"jsonrpc":"2.0","method":"notifications/mcpx/starting","params":{"seconds":1,"message":"m"}}`)
+		m, err := jsonrpc.Parse(payload, jsonrpc.Called)
+		if err != nil {
+			t.Error(err)
+		}
+		s.Post(wire.Notice, &wire.Envelope{ID: rand.Text(), TS: wire.Stamp(time.Now()), To: []string{to}, Kind: wire.Notification, Method: "notifications/mcpx/starting", Payload: payload, Message: m})
+	}
+	r.serve("liar", func(s *server, e *wire.Envelope) {
+		for range 40 {
+			starting(s, e.From)
+		}
+	})
+	r.serve("other", func(s *server, e *wire.Envelope) {
+		starting(s, "liar") // which is nobody's business here
+		if e.Method == "tools/list" {
+			s.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(`{"tools":[{"name":"x"}]}`)))
+		} else {
+			says("")(s, e)
+		}
+	})
+	told := make(chan string, 100)
+	ann := r.join("ann", client.Options{OnStarting: func(id, words string) { told <- id + " " + words }})
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 900*time.Millisecond, client.ErrNoAnswer)
+	defer cancel()
+	c, err := ann.Census(ctx)
+	if err != nil || c.Absent() != "still starting: liar" || c.Heard != 1 || len(c.Tools) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if first := <-told; first != "liar starting, 1 s" || len(told) > 0 {
+		t.Errorf("told of %s, and of %d more", first, len(told))
 	}
 }
 

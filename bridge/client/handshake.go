@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +31,9 @@ var (
 	WithOne = Patience{Greet: 2 * time.Second}
 	WithAll = Patience{Greet: 500 * time.Millisecond, First: time.Second}
 )
+
+// ErrStarting is why somebody did not answer in time who says that it has not come up.
+var ErrStarting = errors.New("is still starting, so nothing ran")
 
 // Greet does the MCP handshake with a peer once, where the dialect wants that before any
 // other request (WIRE 2.6, 5.5). It waits for the answer for most; if none comes, it returns
@@ -75,7 +80,7 @@ func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error
 			if cause := context.Cause(ctx); cause != ErrNoAnswer || c.Starting(to) == "" {
 				return cause
 			}
-			return fault.New(fault.NoAnswer, "--timeout gives it longer; where it was started its log says what it waits for", "%s is still starting, so nothing ran", to)
+			return fault.New(fault.NoAnswer, "--timeout gives it longer; where it was started its log says what it waits for", "%s %w", to, ErrStarting)
 		}
 	}
 }
@@ -85,23 +90,31 @@ func (c *Client) Greet(ctx context.Context, to string, most time.Duration) error
 func (c *Client) Starting(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.starting[id]
+	return c.starting[id].words
 }
 
-// startingMost is how many participants may tell us that they are starting.
-const startingMost = 1024
+const (
+	startingMost = 1024        // participants that may tell us that they are starting
+	startingTold = time.Second // between two words of one that are passed on, so that nobody fills a screen
+)
 
-// heardStarting takes a participant's word that it is starting.
+// heardStarting takes a participant's word to us that it is starting.
 func (c *Client) heardStarting(e *wire.Envelope) {
 	said := refusal.HearStart(e.Message.Get(jsonrpc.Params))
 	words := said.Starting()
 	c.mu.Lock()
-	asked := c.pending.count(func(w *pendingAnswer) bool { return w.to == e.From }) > 0
-	if asked && len(c.starting) < startingMost {
-		c.starting[e.From] = words
+	last, known := c.starting[e.From]
+	taken := (known || len(c.starting) < startingMost) && slices.Contains(e.To, c.you.ID) &&
+		c.pending.count(func(w *pendingAnswer) bool { return w.to == e.From }) > 0
+	tell := taken && time.Since(last.told) >= startingTold
+	if tell {
+		last.told = time.Now()
+	}
+	if last.words = words; taken {
+		c.starting[e.From] = last
 	}
 	c.mu.Unlock()
-	if asked && c.opt.OnStarting != nil {
+	if tell && c.opt.OnStarting != nil {
 		c.opt.OnStarting(e.From, words)
 	}
 }

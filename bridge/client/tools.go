@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -178,9 +179,23 @@ func (c *Client) Standings(ctx context.Context, tools []Tool) map[string]map[str
 
 // A Census is what everybody said of their tools when all were asked.
 type Census struct {
-	Tools  []Tool
-	Heard  int      // how many answered
-	Silent []string // who did not
+	Tools    []Tool
+	Heard    int      // how many answered
+	Silent   []string // who did not
+	Starting []string // who did not, and says that it has not come up
+}
+
+// Absent says in words who did not answer, "" if everybody did (FINDINGS D20). It is not made
+// safe to show.
+func (c Census) Absent() string {
+	var words []string
+	if len(c.Starting) > 0 {
+		words = append(words, "still starting: "+text.Series(c.Starting, 20))
+	}
+	if len(c.Silent) > 0 {
+		words = append(words, text.Series(c.Silent, 20)+" did not answer tools/list")
+	}
+	return strings.Join(words, "; ")
 }
 
 // Census asks all at once for their tools: a second is for the first word of each, ListTime
@@ -205,6 +220,10 @@ func (c *Client) Census(ctx context.Context) (Census, error) {
 	for i, err := range errs {
 		if errors.Is(err, ErrNoAnswer) {
 			said.Silent = append(said.Silent, others[i].ID)
+			continue
+		}
+		if errors.Is(err, ErrStarting) {
+			said.Starting = append(said.Starting, others[i].ID)
 			continue
 		}
 		said.Heard++

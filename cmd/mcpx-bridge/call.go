@@ -167,8 +167,8 @@ func (q *peer) exported(ctx context.Context, name string) (tool, error) {
 		return tool{}, err
 	}
 	t, err := export.Named(c.Tools, name)
-	if errors.Is(err, export.ErrNoSuchName) && len(c.Silent) > 0 {
-		return tool{}, fail(exitNoAnswer, "mcpx-bridge call PEER TOOL waits longer", "%w; %s", err, absentees(c))
+	if errors.Is(err, export.ErrNoSuchName) && c.Absent() != "" {
+		return tool{}, fail(exitNoAnswer, "mcpx-bridge call PEER TOOL waits longer", "%w; %s", err, c.Absent())
 	}
 	return t, err
 }

@@ -263,7 +263,7 @@ func (p *program) proposedArguments(ctx context.Context, q *peer, to, name strin
 	i := slices.IndexFunc(c.Tools, func(t tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil, fail(exitFailed, client.Near(name, c.Tools), "nobody here says what arguments %q takes", name).
-			Also(absentees(c)).Also(`give them as JSON: '{"key":"value"}'`)
+			Also(c.Absent()).Also(`give them as JSON: '{"key":"value"}'`)
 	}
 	return given.Object(arguments.TypesOf(c.Tools[i].InputSchema))
 }

@@ -127,18 +127,10 @@ func (q *peer) toolsOf(ctx context.Context, of string) ([]tool, error) {
 	return tools, noAnswer(of, "tools/list", err)
 }
 
-// absentees names who did not answer, "" if everybody did (FINDINGS D20).
-func absentees(c client.Census) string {
-	if len(c.Silent) == 0 {
-		return ""
-	}
-	return text.Series(c.Silent, 20) + " did not answer tools/list"
-}
-
 // tellAbsentees says who did not answer. That nobody did is an error.
 func (p *program) tellAbsentees(c client.Census) error {
 	const hint = "mcpx-bridge tools PEER waits longer; a participant that serves nothing may never answer"
-	words := absentees(c)
+	words := c.Absent()
 	switch {
 	case words == "":
 		return nil
