@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // A Standing is what a policy says of a caller's calls of a tool, before there is one.
 type Standing struct {
 	Verdict Verdict // what they get, but for those that are refused for their arguments
@@ -25,7 +27,7 @@ func (p *Policy) Standing(c Call) Standing {
 		switch {
 		case m == Yes:
 			s.Verdict, matched = min(s.Verdict, r.effect), true
-		case m == Unclear && r.effect == Deny && r.limit == nil:
+		case m == Unclear && r.effect == Deny && r.byArgs():
 			s.Refuses = true
 		case m == Unclear:
 			open = append(open, r.effect)
@@ -42,6 +44,16 @@ func (p *Policy) Standing(c Call) Standing {
 	}
 	s.Refuses = s.Refuses && (s.Verdict != Deny || s.Depends)
 	return s
+}
+
+// byArgs reports whether nothing but arguments decides where withoutArgs is unclear.
+func (r *rule) byArgs() bool {
+	return !slices.ContainsFunc(append(slices.Clip(r.except), r.where), func(c condition) bool {
+		return slices.ContainsFunc(c, func(each clause) bool {
+			e, is := each.(*expression)
+			return is && !e.usesArgs
+		})
+	})
 }
 
 // withoutArgs reports whether a rule applies, as far as can be told without the arguments of a

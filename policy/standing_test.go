@@ -55,9 +55,11 @@ rules:
 - {allow: drop, from: boss}
 - {allow: write, args: {path: {under: /tmp}}}
 - {deny: odd, when: 'args.n == 1', except: [{from: [ann]}]}
+- {deny: even, when: 'args.n == 2'}
+- {deny: early, when: 'now.getHours() < 8'}
 - {allow: late, args: {x: {is: 1}}, except: [{from: [bob]}]}
 `)
-	for tool, want := range map[string]string{"add": "allow*", "read_file": "allow*", "few": "depends", "drop": "deny", "write": "depends", "else": "ask", "odd": "ask", "late": "depends"} {
+	for tool, want := range map[string]string{"add": "allow*", "read_file": "allow*", "few": "depends", "drop": "deny", "write": "depends", "else": "ask", "odd": "ask", "even": "ask*", "early": "depends", "late": "depends"} {
 		s := p.Standing(policy.Call{From: "ann", Via: "request", Method: "tools/call", Tool: tool})
 		got := s.Verdict.String()
 		switch {
