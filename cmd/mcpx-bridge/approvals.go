@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,20 +115,17 @@ func (s *settings) answerFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Reason, "reason", "", "tell the caller `WHY`")
 }
 
-// bridges are those that live on this machine.
-type bridges = []*socket.Client
-
 // controlDir is where their local doors are.
 func (p *program) controlDir() (string, error) {
 	home, err := localgateway.Home(p.getenv)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(string(home), "control"), nil
+	return home.File("control"), nil
 }
 
-// bridges are all of this user.
-func (p *program) bridges(ctx context.Context) (bridges, error) {
+// bridges are all of this user that live on this machine.
+func (p *program) bridges(ctx context.Context) ([]*socket.Client, error) {
 	dir, err := p.controlDir()
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -254,7 +253,7 @@ func (p *program) auditDir() string {
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(string(home), "audit")
+	return home.File("audit")
 }
 
 // auditLog finds the log that args name: a file, or a bridge that keeps its record in the

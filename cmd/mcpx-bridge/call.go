@@ -17,6 +17,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -188,7 +189,7 @@ func (p *program) showAnswer(to, name string, a answer) error {
 		if len(out) == 0 {
 			words = " without a value"
 		}
-		p.log.Info(visible(to) + " answered " + visible(name) + words)
+		p.log.Info(text.Line(to) + " answered " + text.Line(name) + words)
 	}
 	if p.s.JSON {
 		out = append(rawjson.OneLine(a.Result), '\n')

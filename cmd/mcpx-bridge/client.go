@@ -255,7 +255,7 @@ func (p *program) clientFailure(err error) error {
 		if p.s.JSON {
 			p.print(jsonLine(map[string]any{"file": e.File, "diff": string(e.Diff)}))
 		} else {
-			p.print([]byte(visibleLines(string(e.Diff))))
+			p.print([]byte(text.Lines(string(e.Diff))))
 		}
 		return fail(exitFailed, e.Less, "%w", err).
 			Also("--force brings back the whole old file, without later changes, and keeps the present one aside")

@@ -92,7 +92,7 @@ func (p *program) showChange(c *install.Change) error {
 		p.log.Info("nothing would change", "file", c.Place.File)
 		return nil
 	}
-	return p.print([]byte(visibleLines(string(c.Diff()))))
+	return p.print([]byte(text.Lines(string(c.Diff()))))
 }
 
 func (p *program) tellChange(c *install.Change, aside string) error {

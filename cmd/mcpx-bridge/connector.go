@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -131,20 +132,20 @@ func checkTopic(name string) error {
 }
 
 // parsePace reads "50/min", or "50" alone.
-func parsePace(text string) (int, error) {
-	if text == "" {
+func parsePace(said string) (int, error) {
+	if said == "" {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(strings.TrimSuffix(text, "/min"))
+	n, err := strconv.Atoi(strings.TrimSuffix(said, "/min"))
 	if err != nil || n < 1 {
-		return 0, misused("--pace 50/min", "--pace: %q is no number of messages per minute", text)
+		return 0, misused("--pace 50/min", "--pace: %q is no number of messages per minute", said)
 	}
 	return n, nil
 }
 
 // trace shows raw traffic of one kind on stderr, if --debug asks for it: one
 // line each, with an arrow, and never a token.
-func (p *program) trace(kind string, source *token.Source) (func(dir string, text []byte), error) {
+func (p *program) trace(kind string, source *token.Source) (func(dir string, shown []byte), error) {
 	wanted := false
 	for _, k := range p.s.Debug {
 		if k != "wire" && k != "stdio" {
@@ -155,15 +156,15 @@ func (p *program) trace(kind string, source *token.Source) (func(dir string, tex
 	if !wanted {
 		return nil, nil
 	}
-	return func(dir string, text []byte) {
+	return func(dir string, shown []byte) {
 		arrow := "<-"
 		if dir == "send" {
 			arrow = "->"
 		}
 		if source != nil {
-			text = source.Hide(text)
+			shown = source.Hide(shown)
 		}
-		fmt.Fprintf(p.stderr, "mcpx-bridge: %s %s %s\n", kind, arrow, visible(string(text)))
+		fmt.Fprintf(p.stderr, "mcpx-bridge: %s %s %s\n", kind, arrow, text.Line(string(shown)))
 	}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -158,7 +159,7 @@ func (d *patient) policy(argv []string, tools []tool) {
 	if who := now.Deciders(); len(who) > 0 {
 		deciders = "who may be asked: " + strings.Join(who, ", ")
 	}
-	detail += fmt.Sprintf(", %s, default %s; %s", counted(now.Rules(), "rule"), now.Default, deciders)
+	detail += fmt.Sprintf(", %s, default %s; %s", text.Counted(now.Rules(), "rule"), now.Default, deciders)
 	d.report("policy", detail, nil, append(now.Warnings(forPolicy(tools)), d.p.exposed(now, d.p.s.Policy, argv, forPolicy(tools))...)...)
 }
 

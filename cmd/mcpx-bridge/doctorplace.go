@@ -19,6 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
@@ -126,7 +127,7 @@ func (d *patient) keeps() {
 	d.report("control", "you would answer questions through "+d.named(socket), err)
 	kept, err := d.trial.Grants(id)
 	if !d.made || err != nil {
-		d.report("grants", counted(kept, "answer")+" remembered for "+id, err)
+		d.report("grants", text.Counted(kept, "answer")+" remembered for "+id, err)
 	}
 	path, doubt, err := d.trial.Audit(id)
 	if _, wrong := d.p.recordOptions(); wrong != nil {

@@ -18,7 +18,7 @@ import (
 //	mcpx-bridge: hint: what to do about it
 //
 // stdout carries only what was asked for. Whatever came from outside is shown
-// through [visible], so that nothing a stranger wrote can move the cursor.
+// through package text, so that nothing a stranger wrote can move the cursor.
 
 // Exit codes (DESIGN 9).
 const (
@@ -69,23 +69,15 @@ func complain(w io.Writer, err error) int {
 	if f.Err == nil {
 		return f.Exit
 	}
-	fmt.Fprintf(w, "mcpx-bridge: %s\n", visible(err.Error()))
+	fmt.Fprintf(w, "mcpx-bridge: %s\n", text.Line(err.Error()))
 	for _, said := range f.Said {
-		fmt.Fprintf(w, "mcpx-bridge: %s\n", visible(said))
+		fmt.Fprintf(w, "mcpx-bridge: %s\n", text.Line(said))
 	}
 	for _, h := range f.Hint {
-		fmt.Fprintf(w, "mcpx-bridge: hint: %s\n", visible(h))
+		fmt.Fprintf(w, "mcpx-bridge: hint: %s\n", text.Line(h))
 	}
 	return f.Exit
 }
-
-// visible and visibleLines show what came from outside: the one room that says
-// what may be seen is bridge/text.
-func visible(s string) string      { return text.Line(s) }
-func visibleLines(s string) string { return text.Lines(s) }
-
-// counted is a number of things: no rules, 1 rule, 2 rules.
-func counted(n int, what string) string { return text.Counted(n, what) }
 
 func newLog(w io.Writer, level, format string) (*slog.Logger, error) {
 	var l slog.Level

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -23,11 +24,11 @@ func TestWhatStrangersWroteMovesNoCursor(t *testing.T) {
 		"bad\xffutf8":                   `bad\u{ff}utf8`,
 		"nbsp\u00a0ok":                  `nbsp\u{a0}ok`,
 	} {
-		if got := visible(said); got != want {
+		if got := text.Line(said); got != want {
 			t.Errorf("%q: %s, want %s", said, got, want)
 		}
 	}
-	if got := visibleLines("a\n\tb\r\n\x07c"); got != "a\n\tb\n\\u{7}c" {
+	if got := text.Lines("a\n\tb\r\n\x07c"); got != "a\n\tb\n\\u{7}c" {
 		t.Errorf("lines: %q", got)
 	}
 }

@@ -29,15 +29,15 @@ type readyEvent struct {
 
 // sayReady says that calls are served.
 func sayReady(e *events.Events, r node.Ready) {
-	text := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
+	words := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
 	if r.Waits {
-		text = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
+		words = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
 	}
 	if r.Hosted {
-		text += ", hosted here"
+		words += ", hosted here"
 	}
 	e.Begin(jsonLine(readyEvent{"ready", r.ID, r.Topic, r.Gateway, r.Hosted, r.Dialect, r.Tools, os.Getpid(), r.ServerPID, r.Control, r.Resources, r.Prompts}),
-		text, "resources: "+visible(r.Resources), "prompts: "+visible(r.Prompts))
+		words, "resources: "+text.Line(r.Resources), "prompts: "+text.Line(r.Prompts))
 }
 
 // newEvents chooses where events go: to the log, or with --json to a writer, which is stdout

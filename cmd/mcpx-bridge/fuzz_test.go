@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -26,15 +27,15 @@ func FuzzDeriveID(f *testing.F) {
 
 // What a stranger wrote moves no cursor and hides nothing.
 func FuzzVisible(f *testing.F) {
-	for _, text := range []string{"a\x1b[2Jb", "\u202eabc", "\xc3\x28", "a\r\nb\tc", "\u2028", "\U000e0001", "e\u0301", "\x00"} {
-		f.Add(text)
+	for _, said := range []string{"a\x1b[2Jb", "\u202eabc", "\xc3\x28", "a\r\nb\tc", "\u2028", "\U000e0001", "e\u0301", "\x00"} {
+		f.Add(said)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, shown := range []string{visible(text), strings.NewReplacer("\n", "", "\t", "").Replace(visibleLines(text))} {
+	f.Fuzz(func(t *testing.T, said string) {
+		for _, shown := range []string{text.Line(said), strings.NewReplacer("\n", "", "\t", "").Replace(text.Lines(said))} {
 			if strings.ContainsFunc(shown, func(r rune) bool {
 				return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 			}) {
-				t.Errorf("%q is shown as %q", text, shown)
+				t.Errorf("%q is shown as %q", said, shown)
 			}
 		}
 	})

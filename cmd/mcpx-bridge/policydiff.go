@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -59,7 +60,7 @@ func (p *program) diffPolicies(old, new string) error {
 			p.print(jsonLine(report.ChangeOf(c)))
 		}
 	} else {
-		p.print([]byte(visibleLines(past.Compared(changes))))
+		p.print([]byte(text.Lines(past.Compared(changes))))
 	}
 	for _, doubt := range past.Doubts(before, after) {
 		p.log.Warn(doubt)

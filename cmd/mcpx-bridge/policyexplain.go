@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -93,7 +94,7 @@ func (p *program) explain(now *policy.Policy, c policy.Call, recorded []audit.Re
 		return p.print(jsonLine(e))
 	}
 	var words strings.Builder
-	words.WriteString(visibleLines(report.Words(d, shown)))
+	words.WriteString(text.Lines(report.Words(d, shown)))
 	for i, r := range recorded {
 		if i == 0 {
 			words.WriteString("on record:\n")
@@ -168,25 +169,25 @@ func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Cal
 	return c, nil
 }
 
-func instant(text string) (time.Time, error) {
-	if text == "" {
+func instant(said string) (time.Time, error) {
+	if said == "" {
 		return time.Now(), nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := time.Parse(time.RFC3339, said)
 	if err != nil {
-		return at, misused("--at 2026-03-01T23:00:00+01:00", "--at: %q is no time", text)
+		return at, misused("--at 2026-03-01T23:00:00+01:00", "--at: %q is no time", said)
 	}
 	return at, nil
 }
 
 func hintFlags(all []string) (h policy.Hints, err error) {
 	hints := map[string]**bool{"readOnly": &h.ReadOnly, "destructive": &h.Destructive, "idempotent": &h.Idempotent, "openWorld": &h.OpenWorld}
-	for _, text := range all {
-		name, value, _ := strings.Cut(text, "=")
+	for _, word := range all {
+		name, value, _ := strings.Cut(word, "=")
 		said := cmp.Or(value, "true") == "true"
 		hint := hints[name]
 		if hint == nil || !said && value != "false" {
-			return h, misused("--hint readOnly, or --hint readOnly=false; there are "+strings.Join(sortedKeys(hints), ", "), "--hint: there is no hint %q", text)
+			return h, misused("--hint readOnly, or --hint readOnly=false; there are "+strings.Join(sortedKeys(hints), ", "), "--hint: there is no hint %q", word)
 		}
 		*hint = &said
 	}

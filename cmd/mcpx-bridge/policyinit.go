@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -60,6 +61,6 @@ func (p *program) initPolicy(cmd *cobra.Command, args []string) error {
 	if err := p.print(draft); err != nil {
 		return &failure{Exit: exitFailed}
 	}
-	p.log.Info("a draft with " + counted(len(tools), "tool") + "; save it, read it, change it, then: mcpx-bridge run --policy FILE")
+	p.log.Info("a draft with " + text.Counted(len(tools), "tool") + "; save it, read it, change it, then: mcpx-bridge run --policy FILE")
 	return nil
 }

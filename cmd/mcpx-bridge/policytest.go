@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
@@ -70,13 +71,13 @@ func (p *program) testPolicy(file string, results []policy.TestResult) (failed i
 	if p.s.JSON {
 		return failed
 	}
-	text := file + ": " + counted(len(results), "test")
+	words := file + ": " + text.Counted(len(results), "test")
 	switch {
 	case failed > 0:
-		text += fmt.Sprintf(", %d failed", failed)
+		words += fmt.Sprintf(", %d failed", failed)
 	case len(results) > 0:
-		text += ", all pass"
+		words += ", all pass"
 	}
-	p.print([]byte(text + "\n"))
+	p.print([]byte(words + "\n"))
 	return failed
 }

@@ -318,7 +318,7 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 		return err
 	case p.s.ID == "" && !p.bearsToken():
 		return p.unnamedProposer(ctx)
-	case proposal == "" || len(proposal) > 256 || visible(proposal) != proposal:
+	case proposal == "" || len(proposal) > 256 || text.Line(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
 	p.warnOfSecret(p.s.Offer.Reason)

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // root is the command tree. Nothing of it outlives one invocation.
@@ -111,7 +112,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 		return err
 	}
 	for key, meant := range config.Strays(p.environ(), known) {
-		p.log.Warn("the environment has "+visible(key)+", which is no setting of mcpx-bridge", "meant", meant)
+		p.log.Warn("the environment has "+text.Line(key)+", which is no setting of mcpx-bridge", "meant", meant)
 	}
 	return nil
 }

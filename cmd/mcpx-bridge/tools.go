@@ -109,7 +109,7 @@ func (p *program) chosen(all []tool) []tool {
 	models := p.s.Format == "openai" || p.s.Format == "anthropic"
 	shown, left := export.Choice{Include: p.s.Include, Exclude: p.s.Exclude, Models: models, Limit: p.s.Limit}.Of(all)
 	for _, l := range left {
-		p.log.Info("left out: " + counted(l.Count, "tool") + " " + l.Why)
+		p.log.Info("left out: " + text.Counted(l.Count, "tool") + " " + l.Why)
 	}
 	if p.s.Format == "openai" && len(shown) > export.MostFunctions {
 		p.log.Warn(fmt.Sprintf("these are %d functions, and OpenAI's API takes %d", len(shown), export.MostFunctions))

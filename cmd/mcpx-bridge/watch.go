@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -83,5 +84,5 @@ func rawLine(frame []byte) []byte {
 }
 
 func seatLine(what, detail string) []byte {
-	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), what, visible(detail))
+	return fmt.Appendf(nil, "%s * %s %s\n", time.Now().Format(time.TimeOnly), what, text.Line(detail))
 }
