@@ -70,16 +70,13 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if err := c.Begin(r); err != nil {
 		return Answer{}, err
 	}
-	select {
-	case a := <-came:
-		return a, a.Fault
-	case <-c.ended:
-		return Answer{}, c.Err()
-	case <-ctx.Done():
+	a, over, err := c.answer(ctx, came)
+	if !over {
+		return a, err
 	}
-	c.sendCancel(to, env, context.Cause(ctx).Error())
+	c.sendCancel(to, env, err.Error())
 	if !d.waits() {
-		return Answer{}, context.Cause(ctx)
+		return Answer{}, err
 	}
 	sure := c.hasHeard(to) && c.gapsSoFar() == gaps && !c.seat.Paced()
 	select {
@@ -88,9 +85,9 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	default:
 	}
 	if !d.waits() {
-		return Answer{}, context.Cause(ctx)
+		return Answer{}, err
 	}
-	return Answer{}, d.undecided(tool, context.Cause(ctx), sure)
+	return Answer{}, d.undecided(tool, err, sure)
 }
 
 // hearTime is how long it is waited for that somebody has heard what was sent before.

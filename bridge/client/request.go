@@ -35,14 +35,23 @@ func (c *Client) Ask(ctx context.Context, to, method string, params []byte, prog
 	if err := c.Begin(Request{ID: env, To: to, Method: method, Params: params, Progress: progress, Done: func(a Answer) { came <- a }}); err != nil {
 		return Answer{}, err
 	}
+	a, over, err := c.answer(ctx, came)
+	if over {
+		c.Cancel(to, env, err.Error())
+	}
+	return a, err
+}
+
+// answer waits for what becomes of a request that was begun, until ctx ends: then over is true,
+// and err its cause.
+func (c *Client) answer(ctx context.Context, came <-chan Answer) (a Answer, over bool, err error) {
 	select {
 	case a := <-came:
-		return a, a.Fault
+		return a, false, a.Fault
 	case <-c.ended:
-		return Answer{}, c.Err()
+		return Answer{}, false, c.Err()
 	case <-ctx.Done():
-		c.Cancel(to, env, context.Cause(ctx).Error())
-		return Answer{}, context.Cause(ctx)
+		return Answer{}, true, context.Cause(ctx)
 	}
 }
 
