@@ -15,7 +15,6 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 )
 
@@ -271,19 +270,4 @@ func reachable(a net.Addr) string {
 		return net.JoinHostPort("127.0.0.1", port)
 	}
 	return a.String()
-}
-
-// CheckListen reports what is wrong with an address to listen at, as misuse.
-func CheckListen(address string) error {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fault.New(fault.Misused, "write it as HOST:PORT, for example 127.0.0.1:7420", "--listen: %w", err)
-	}
-	return nil
-}
-
-// OffLoopback reports whether others than this machine can reach an address to
-// listen at. A malformed one is refused elsewhere, and so is none.
-func OffLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	return err == nil && !loopback.Is(host)
 }

@@ -6,7 +6,8 @@
 // text, so that no trace of the traffic shows it. It may be used by several goroutines.
 //
 // [Capabilities] are what --role and --can ask for, as the JSON list of a token's claims;
-// [InWords] says what a new token is good for, and [Keep] writes it where a Source finds it.
+// [InWords] says what a new token is good for, [Ends] until when one is good and what then, and
+// [Keep] writes it where a Source finds it.
 //
 // Errors are *fault.Error with the name of the flag that is to blame; no error shows any part
 // of a token. The only things done to the world: a file is read or written, a command is run without a

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -261,7 +262,7 @@ func (s starters) sayTokenEnd(p *program) error {
 	if err != nil {
 		return err
 	}
-	if until, then := s.apart.tokenEnds(now); until != "" {
+	if until, then := token.Ends(now, s.apart.s.TokenFile, s.apart.s.TokenCommand != "", time.Now()); until != "" {
 		p.log.Info("the token is " + until)
 		p.log.Info("hint: " + then)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 )
 
 // A patient is what doctor looks at. It runs checks and prints each finding as it comes. What run would do it tries
@@ -88,7 +89,8 @@ func (d *patient) gateway(ctx context.Context) bool {
 		if err := way.tokens.First(ctx); err != nil {
 			return d.report("token", "", err)
 		}
-		if until, then := d.p.tokenEnds(way.tokens.Peek()); then != "" {
+		until, then := token.Ends(way.tokens.Peek(), d.p.s.TokenFile, d.p.s.TokenCommand != "", time.Now())
+		if then != "" {
 			d.report("token", until, nil, then)
 		} else if until != "" {
 			d.report("token", until, nil)

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 func (p *program) gatewayCommand() *cobra.Command {
@@ -48,7 +44,7 @@ call it by with --host.`,
 
 // runGateway serves until told to stop.
 func (p *program) runGateway(ctx context.Context) error {
-	tlsConfig, err := p.checkGateway()
+	tlsConfig, err := localgateway.Encryption(p.s.Listen, p.s.TLSCert, p.s.TLSKey, p.s.BehindProxy)
 	if err != nil {
 		return err
 	}
@@ -56,7 +52,10 @@ func (p *program) runGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := gateway.Options{OpenTokens: p.s.OpenTokens, Hosts: p.hosts(), Log: p.log}
+	o := gateway.Options{OpenTokens: p.s.OpenTokens, Hosts: p.s.Host, Log: p.log}
+	if at := localgateway.HostAt(p.s.Listen); at != "" {
+		o.Hosts = append(o.Hosts, at)
+	}
 	if p.s.BehindProxy {
 		o.MaxFromAddress = -1 // all come from the proxy
 	}
@@ -92,51 +91,4 @@ func (p *program) announceGateway(h *localgateway.Hosting) {
 	if p.s.OpenTokens {
 		p.log.Warn("anybody who reaches this gateway can make a token for any name (--open-tokens)")
 	}
-}
-
-// checkGateway refuses to listen where others can reach us in clear text.
-func (p *program) checkGateway() (*tls.Config, error) {
-	if err := localgateway.CheckListen(p.s.Listen); err != nil {
-		return nil, err
-	}
-	if (p.s.TLSCert == "") != (p.s.TLSKey == "") {
-		return nil, misused("give both", "--tls-cert and --tls-key belong together")
-	}
-	if p.s.TLSCert == "" {
-		if localgateway.OffLoopback(p.s.Listen) && !p.s.BehindProxy {
-			return nil, misused("give --tls-cert and --tls-key, or --behind-proxy if a proxy does the encryption",
-				"--listen %s can be reached from other machines, in clear text", p.s.Listen)
-		}
-		return nil, nil
-	}
-	cert, err := keyPair(p.s.TLSCert, p.s.TLSKey)
-	if err != nil {
-		return nil, misused("both are PEM files, and the key is the one of the certificate", "--tls-cert, --tls-key: %w", err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
-}
-
-// maxPEM is the most bytes that a certificate or a key may have.
-const maxPEM = 1 << 20
-
-func keyPair(certFile, keyFile string) (tls.Certificate, error) {
-	cert, err := private.Read(certFile, maxPEM, private.Care{})
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := private.Read(keyFile, maxPEM, private.Care{})
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.X509KeyPair(cert, key)
-}
-
-// hosts are the names this gateway answers to: those given, and the address
-// it listens at.
-func (p *program) hosts() []string {
-	hosts := p.s.Host
-	if host, _, err := net.SplitHostPort(p.s.Listen); err == nil && localgateway.OffLoopback(p.s.Listen) && host != "" {
-		hosts = append(hosts, strings.Trim(host, "[]"))
-	}
-	return hosts
 }

@@ -83,7 +83,7 @@ var may = map[string]string{
 	"bridge/client":        "bridge/approval bridge/arguments bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/pause bridge/refusal bridge/text bridge/topic bridge/wire policy stdio/jsonrpc stdio/rawjson",
 	"bridge/client/view":   "bridge/arguments bridge/client bridge/engine bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
 	"bridge/events":        "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
-	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy",
+	"bridge/client/export": "bridge/client bridge/desktop bridge/fault bridge/text policy stdio/rawjson",
 	"bridge/localgateway":  "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
 	"bridge/node":          "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
 	"bridge/sim":           everything,

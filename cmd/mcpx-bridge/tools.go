@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 func (p *program) toolsCommand() *cobra.Command {
@@ -56,7 +54,7 @@ characters. stderr says how many tools are left out.`,
 // formats say how a list of tools is written; a table is drawn.
 var formats = map[string]func([]tool) []byte{
 	"table":     nil,
-	"json":      toolsJSON,
+	"json":      export.JSON,
 	"openai":    export.OpenAI,
 	"anthropic": export.Anthropic,
 }
@@ -140,16 +138,4 @@ func (p *program) tellAbsentees(c client.Census) error {
 	p.log.Warn(words)
 	p.log.Info("hint: " + hint)
 	return nil
-}
-
-func toolsJSON(all []tool) []byte {
-	var out []byte
-	for _, t := range all {
-		out = append(out, `{"peer":`...)
-		out = append(out, bytes.TrimSuffix(jsonLine(t.Peer), []byte("\n"))...)
-		out = append(out, `,"tool":`...)
-		out = append(out, text.EscapeJSON(rawjson.OneLine(t.Raw))...)
-		out = append(out, '}', '\n')
-	}
-	return out
 }

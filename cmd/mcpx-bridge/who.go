@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,17 +44,6 @@ when one participant leaves, another can take it.`,
 // whoTime is how long who waits for what the others say of themselves.
 const whoTime = time.Second
 
-// A whoLine is what who --json says of somebody.
-type whoLine struct {
-	ID           string             `json:"id"`
-	Name         string             `json:"name,omitempty"`
-	Role         string             `json:"role,omitempty"`
-	Server       *client.ServerInfo `json:"server,omitempty"`
-	Starting     bool               `json:"starting,omitempty"`
-	Provides     []string           `json:"provides,omitempty"`
-	Capabilities json.RawMessage    `json:"capabilities,omitempty"`
-}
-
 func (p *program) listParticipants(ctx context.Context, q *peer) error {
 	others := q.Others()
 	said := q.Introductions(ctx, others)
@@ -63,8 +51,7 @@ func (p *program) listParticipants(ctx context.Context, q *peer) error {
 		return p.draw(view.Participants(others, said), 3)
 	}
 	for _, o := range others {
-		i := said[o.ID]
-		p.print(jsonLine(whoLine{o.ID, o.Name, o.Role, i.Server, i.Starting != "", i.Provides, o.Caps.Raw()}))
+		p.print(jsonLine(view.ParticipantOf(o, said[o.ID])))
 	}
 	return nil
 }

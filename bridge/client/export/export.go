@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // Tools leave a topic for a model's API under the names that serve gives them, and come
@@ -59,6 +60,16 @@ func pairOf(t client.Tool) desktop.Pair { return desktop.Pair{Peer: t.Peer, Name
 
 // MostFunctions is how many functions OpenAI's API takes at one time.
 const MostFunctions = 128
+
+// JSON is one tool on a line, as its server defines it, with its peer.
+func JSON(all []client.Tool) (out []byte) {
+	for _, t := range all {
+		peer, _ := json.Marshal(t.Peer) // a string cannot fail
+		line := slices.Concat([]byte(`{"peer":`), peer, []byte(`,"tool":`), rawjson.OneLine(t.Raw), []byte("}\n"))
+		out = append(out, text.EscapeJSON(line)...)
+	}
+	return out
+}
 
 // OpenAI is the list for the "tools" of OpenAI's API.
 func OpenAI(all []client.Tool) []byte {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
@@ -21,6 +22,22 @@ func Participants(all []wire.Participant, said map[string]client.Introduction) [
 		rows = append(rows, []string{p.ID, joined(p.Name, p.Role), server, joined(i.Provides...), joined(powers(p.Caps)...)})
 	}
 	return without(without(rows, 3), 1)
+}
+
+// A Participant is what is known of somebody, for programs.
+type Participant struct {
+	ID           string             `json:"id"`
+	Name         string             `json:"name,omitempty"`
+	Role         string             `json:"role,omitempty"`
+	Server       *client.ServerInfo `json:"server,omitempty"`
+	Starting     bool               `json:"starting,omitempty"`
+	Provides     []string           `json:"provides,omitempty"`
+	Capabilities json.RawMessage    `json:"capabilities,omitempty"`
+}
+
+// ParticipantOf is somebody with what they say of themselves.
+func ParticipantOf(p wire.Participant, said client.Introduction) Participant {
+	return Participant{p.ID, p.Name, p.Role, said.Server, said.Starting != "", said.Provides, p.Caps.Raw()}
 }
 
 // joined is a list of what is not empty.
