@@ -23,6 +23,7 @@ type Note struct {
 	Head   Head   // the newest record that is known to have been synced; zero: none
 	Log    string // the id of the log; "" in notes of earlier builds
 	Torn   int64  // bytes that were cut off behind Head, which no record names yet
+	Tail   int64  // bytes that are being cut off there; a tail of that length may be there still
 	Bridge string // who wrote to it last, as Options.Bridge has it
 	There  bool   // the file is there and can be read
 }
@@ -51,6 +52,7 @@ type headFile struct {
 
 const (
 	slotWidth    = 256
+	mostTorn     = 1 << 50     // bytes: no log is as long
 	headFileSync = time.Second // while records are written, it is synced as often
 )
 
@@ -59,6 +61,7 @@ type slotText struct {
 	Hash   string `json:"hash"`
 	Log    string `json:"log"`
 	Torn   int64  `json:"torn"`
+	Tail   int64  `json:"tail"`
 	Bridge string `json:"bridge"`
 	Sum    string `json:"sum"` // of what is before it; notes of earlier builds have none
 }
@@ -107,14 +110,23 @@ func readHeadFile(r io.Reader) (Note, int, error) {
 }
 
 func (n Note) newer(than Note) bool {
-	return cmp.Or(cmp.Compare(n.Head.Seq, than.Head.Seq), cmp.Compare(n.Torn, than.Torn)) > 0
+	return cmp.Or(cmp.Compare(n.Head.Seq, than.Head.Seq), cmp.Compare(n.Torn+n.Tail, than.Torn+than.Tail)) > 0
+}
+
+// cut is how many bytes were cut off before, where so many are torn now. Of the same length, they
+// are those that were to be cut off when whoever noted that was killed.
+func (n Note) cut(torn int64) int64 {
+	if torn == n.Tail {
+		return n.Torn
+	}
+	return n.Torn + n.Tail
 }
 
 func readSlot(text []byte) Note {
 	text, _, _ = bytes.Cut(text, []byte{'\n'})
 	var m slotText
 	n := Note{There: true}
-	if json.Unmarshal(text, &m) != nil || len(m.Hash) != prevWidth {
+	if json.Unmarshal(text, &m) != nil || len(m.Hash) != prevWidth || min(m.Torn, m.Tail) < 0 || max(m.Torn, m.Tail) > mostTorn {
 		return Note{}
 	}
 	if _, err := hex.Decode(n.Head.Hash[:], []byte(m.Hash)); err != nil {
@@ -123,7 +135,7 @@ func readSlot(text []byte) Note {
 	if before, _, summed := bytes.Cut(text, []byte(`,"sum":`)); (summed || m.Log != "") && m.Sum != sumOf(before) {
 		return Note{}
 	}
-	n.Head.Seq, n.Log, n.Torn, n.Bridge = m.Seq, m.Log, m.Torn, m.Bridge
+	n.Head.Seq, n.Log, n.Torn, n.Tail, n.Bridge = m.Seq, m.Log, m.Torn, m.Tail, m.Bridge
 	return n
 }
 
@@ -140,11 +152,14 @@ func (n Note) text() []byte {
 	if n.Torn > 0 {
 		text = fmt.Appendf(text, `,"torn":%d`, n.Torn)
 	}
+	if n.Tail > 0 {
+		text = fmt.Appendf(text, `,"tail":%d`, n.Tail)
+	}
 	if n.Bridge != "" && len(n.Bridge) <= 64 {
 		text = appendText(append(text, `,"bridge":`...), n.Bridge)
 	}
 	if len(text) > slotWidth-32 { // an id whose characters had to be escaped
-		return Note{Head: n.Head, Log: n.Log, Torn: n.Torn}.text()
+		return Note{Head: n.Head, Log: n.Log, Torn: n.Torn, Tail: n.Tail}.text()
 	}
 	text = fmt.Appendf(text, `,"sum":"%s"}`, sumOf(text))
 	return append(append(text, bytes.Repeat([]byte{' '}, slotWidth-1-len(text))...), '\n')

@@ -80,7 +80,7 @@ func (l *Log) start() (Found, error) {
 	torn := found.Torn
 	l.size = l.info.Size() - torn
 	if found.Head == noted.Head {
-		found.Torn += noted.Torn // who cut that off was killed before its first record
+		found.Torn += noted.cut(torn) // who cut that off was killed before its first record
 	}
 	l.head, l.first = found.Head, cmp.Or(found.first, found.Head.Seq+1)
 	l.calls = found.calls
@@ -98,7 +98,7 @@ func (l *Log) start() (Found, error) {
 		return Found{}, err
 	}
 	l.synced, l.unsyncedSince, found.Head = l.head, time.Time{}, l.head
-	l.headFile.note.Torn = 0
+	l.headFile.note.Torn, l.headFile.note.Tail = 0, 0
 	l.headFile.write(l.head) // which keep puts on the disk
 	return found, nil
 }
@@ -139,8 +139,11 @@ func (l *Log) cutOff(torn int64, found *Found) error {
 		if err := l.sync([]File{l.file}); err != nil {
 			return err
 		}
-		l.headFile.note.Torn = found.Torn
-		l.headFile.write(found.Head)
+		n := &l.headFile.note
+		n.Head, n.Torn, n.Tail = found.Head, found.Torn-torn, torn
+		if err := l.headFile.put(); err != nil {
+			return err // the record that would name it may not get there either
+		}
 		l.headFile.settle(true)
 	}
 	if err := l.file.Truncate(l.size); err != nil {
@@ -158,7 +161,7 @@ func (l *Log) name(found *Found, noted Note) error {
 		rand.Read(id[:])
 		l.id = hex.EncodeToString(id[:])
 	}
-	l.headFile.note = Note{Head: noted.Head, Log: l.id, Torn: noted.Torn, Bridge: l.o.Bridge}
+	l.headFile.note = Note{Head: noted.Head, Log: l.id, Torn: noted.Torn, Tail: noted.Tail, Bridge: l.o.Bridge}
 	if found.Head.Seq > 0 {
 		return nil // the note follows when its first record of this process is on the disk
 	}
