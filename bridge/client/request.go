@@ -49,9 +49,15 @@ func (c *Client) answer(ctx context.Context, came <-chan Answer) (a Answer, over
 	case a := <-came:
 		return a, false, a.Fault
 	case <-c.ended:
-		return Answer{}, false, c.Err()
+		err = c.Err()
 	case <-ctx.Done():
-		return Answer{}, true, context.Cause(ctx)
+		over, err = true, context.Cause(ctx)
+	}
+	select {
+	case a := <-came: // in the same moment
+		return a, false, a.Fault
+	default:
+		return Answer{}, over, err
 	}
 }
 
