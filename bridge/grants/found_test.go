@@ -1,0 +1,29 @@
+package grants
+
+import (
+	"strings"
+	"testing"
+)
+
+// Nothing is taken back unless each name is that of one answer.
+func TestWhichAnswersAreNamed(t *testing.T) {
+	var all []Found
+	for _, id := range []string{"9c01d2ee", "9c77aa00", "1f00ab12"} {
+		var f Found
+		f.ID = id
+		all = append(all, f)
+	}
+	for named, want := range map[string]string{
+		"1f 9c0": "1f00ab12 9c01d2ee", "9c77aa00": "9c77aa00",
+		"9c": "", "77": "", "1f 9c": "", "1f ": "", // "" begins every id
+	} {
+		chosen, err := Named(all, strings.Split(named, " "))
+		var got []string
+		for _, f := range chosen {
+			got = append(got, f.ID)
+		}
+		if strings.Join(got, " ") != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", named, got, err)
+		}
+	}
+}
