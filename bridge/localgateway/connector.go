@@ -52,7 +52,8 @@ type Connector struct {
 	Exclusive bool // our id must be ours alone, else FreeID fails
 	Yields    bool // an Exclusive id that is Derived may be replaced by a numbered one
 
-	lock *os.File // on our id, while we have it
+	lock    *os.File // on our id, while we have it
+	answers bool     // we hold the seat of those who answer questions under our id
 
 	mu     sync.Mutex
 	url    string // where we are, or tried to be

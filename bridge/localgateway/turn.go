@@ -20,22 +20,9 @@ import (
 // "" is no state directory.
 
 // Turn waits until no other program of this machine asks something under our id, for so long at
-// most, and says that it waits. Its errors are that it took too long, that somebody answers
-// questions under that id, and the cause of ctx. The caller closes what it returns when it has
-// left the topic; that is nil where nobody has to wait.
+// most, and says that it waits. Its errors are that it took too long, and the cause of ctx. The
+// caller closes what it returns when it has left the topic; that is nil where nobody has to wait.
 func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
-	turn, err := c.waitTurn(ctx, state, most)
-	if err != nil {
-		return nil, err
-	}
-	if c.approves(state) {
-		turn.Close()
-		return nil, fault.New(fault.ID, "give this one another --id", "approve has the seat of %s in %s on this machine, and nothing was asked", c.Join.ID, c.Join.Topic)
-	}
-	return turn, nil
-}
-
-func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
 	if c.Derived || state == "" {
 		return nil, nil
 	}
@@ -58,18 +45,30 @@ func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Dura
 	}
 }
 
-// approves reports whether somebody on this machine answers questions under our id. Whoever
-// looks has the turn: two who look at once would take each other for that somebody.
-func (c *Connector) approves(state StateDir) bool {
+// Apart is for who is about to join: its error says that another program of this machine answers
+// questions under our id, which would be put out.
+func (c *Connector) Apart(ctx context.Context, state StateDir) error {
+	if !c.answers && c.approves(ctx, state) {
+		return fault.New(fault.ID, "give this one another --id, or end approve", "approve has the seat of %s in %s on this machine, and nothing was done", c.Join.ID, c.Join.Topic)
+	}
+	return nil
+}
+
+// approves reports whether somebody on this machine answers questions under our id. Somebody else
+// who looks has the lock for a moment, and is not taken for that somebody.
+func (c *Connector) approves(ctx context.Context, state StateDir) bool {
 	if c.Derived || state == "" {
 		return false
 	}
-	seat, err := state.hold(c.approverFile(), true)
-	if err != nil {
-		return false
+	for range 20 {
+		seat, err := state.hold(c.approverFile(), true)
+		if seat != nil || err != nil {
+			seat.Close()
+			return false
+		}
+		pause.For(ctx, 10*time.Millisecond)
 	}
-	defer seat.Close()
-	return seat == nil
+	return true
 }
 
 // HoldSeat keeps those who ask something under our id on this machine from taking our seat until
@@ -80,6 +79,7 @@ func (c *Connector) HoldSeat(ctx context.Context, state StateDir) *Held {
 	}
 	for range 20 { // one who looks has it for a moment
 		if seat, err := state.hold(c.approverFile(), false); seat != nil || err != nil {
+			c.answers = seat != nil
 			return seat
 		}
 		pause.For(ctx, 10*time.Millisecond)
