@@ -18,8 +18,8 @@ type Limit struct {
 	Time time.Duration
 	From time.Time
 
-	// Waits hears who is asked, and again when that changes, and the zero Waiting when it is
-	// decided. Progress hears every other word of progress. Both are called from the goroutine
+	// Waits hears who is asked and until when, which is when the call is given up if that is
+	// earlier, and again when that changes, and the zero Waiting when it is decided. Progress hears every other word of progress. Both are called from the goroutine
 	// that reads the topic.
 	Waits    func(refusal.Waiting)
 	Progress func(refusal.Progress)
@@ -168,6 +168,9 @@ func (d *decision) asked(w refusal.Waiting) {
 		d.since = time.Now()
 	}
 	d.timeBegins(w.Until)
+	if end := d.limit.From.Add(d.limit.Time); !d.limit.From.IsZero() && end.Before(w.Until) {
+		w.Until = end
+	}
 	if same := slices.Equal(w.Of, d.told.Of) && w.Digest == d.told.Digest; (!d.open || !same) && d.limit.Waits != nil {
 		d.limit.Waits(w)
 	}

@@ -60,6 +60,29 @@ func TestTheTimeOfACallBeginsWhenItIsDecided(t *testing.T) {
 	}
 }
 
+// Until when it is waited was told by the question alone, where the call was given up before.
+func TestACallIsWaitedForUntilTheEarlierOfTheTwo(t *testing.T) {
+	for _, limit := range []time.Duration{30 * time.Second, time.Hour} {
+		r := newRoom(t)
+		r.bridge("fs", func(c *client.Client, e *wire.Envelope) {
+			c.Reply(e, jsonrpc.AppendResult(nil, e.Message.Get(jsonrpc.ID), []byte(`{"content":[]}`)))
+		})
+		began := time.Now()
+		var until time.Time
+		waits := func(w refusal.Waiting) {
+			if w.Digest != "" {
+				until = w.Until
+			}
+		}
+		if _, err := r.join("bob", client.Options{}).CallWithin(t.Context(), "fs", "x", []byte("{}"), client.Limit{Time: limit, From: began, Waits: waits}); err != nil {
+			t.Fatal(err)
+		}
+		if earlier := until.Equal(began.Add(limit)); earlier != (limit < time.Minute) || until.Before(began) {
+			t.Errorf("with %s it is waited until %s", limit, until.Sub(began))
+		}
+	}
+}
+
 // Who gives up while people decide learns whether that was in time.
 func TestWhoGivesUpWhilePeopleDecideLearnsWhetherItRan(t *testing.T) {
 	for name, c := range map[string]struct {
