@@ -105,6 +105,31 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 	}
 }
 
+// A long value that took the place of another took the screen too, and the arguments were gone
+// while one confirmed.
+func TestTheArgumentsStayWhileALongChangeIsConfirmed(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		long := strings.Repeat("0123456789", 150)
+		q := inboxtest.Write(`{"path":"/srv/a.conf","text":"` + long + `"}`)
+		q.Terms.Edit = []policy.Edit{{Field: "text", Arg: "/text", Title: "Text", Type: "string"}}
+		id := h.Ask(q)
+		s := sit(t, dir, prompt.Options{}, columns, 24)
+		s.Sees("Space more")
+		s.Types("x")
+		s.Sees("a allow")
+		s.Types("e")
+		s.Sees("Text: ")
+		s.Types("!\r")
+		s.saysAll("allow this call with text = \"0123456789", " more lines …", `6789!"`, "? any other key does not", "type the first 2 of "+s.short(h, id)+":",
+			`Arguments /path = "/srv/a.conf" /text = "0123456789`)
+		s.Types(s.short(h, id)[:2])
+		if got := h.Next(t); got.Outcome != approval.Allowed || !strings.Contains(string(got.Args), long+"!") {
+			t.Errorf("settled as %+v", got)
+		}
+	}
+}
+
 // What an approver changed is agreed to once.
 func TestWhatIsChangedIsNotRemembered(t *testing.T) {
 	h, dir := hallIn(t, "fs")

@@ -130,11 +130,11 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	}
 	e := m.line
 	if e.above != "" {
-		set := wrapProse
-		if len(m.entries) > 0 { // it says what is changed, to the byte
-			set = wrap
+		above := wrapProse(e.above, columns)
+		if len(m.entries) > 0 {
+			above = m.changed(columns, lines/3)
 		}
-		all = append(all, rows(strong, set(e.above, columns)...)...)
+		all = append(all, rows(strong, above...)...)
 	}
 	if text.Width(e.ask) > e.room(columns) { // it gets lines of its own
 		all = append(all, rows(strong, wrap(e.ask, columns)...)...)
@@ -142,6 +142,32 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	}
 	line, cursor := e.line(columns)
 	return append(all, row{line, strong}), cursor
+}
+
+// changed is what is asked of a call that is changed, to the byte. Where that has more lines
+// than there is room for beside the question, each change has lines of its own, and of a long one
+// the middle is left out.
+func (m *model) changed(columns, most int) (all []string) {
+	all = wrap(m.line.above, columns)
+	if len(all) <= most {
+		return all
+	}
+	changes := changesOf(m.entries)
+	before, behind, _ := strings.Cut(m.line.above, strings.Join(changes, ", "))
+	all = wrapProse(before, columns)
+	for _, change := range changes {
+		all = append(all, shortened(wrap("  "+change, columns), max(most/len(changes), 4))...)
+	}
+	return append(all, wrapProse(behind, columns)...)
+}
+
+// shortened leaves out the middle of what has too many lines.
+func shortened(all []string, most int) []string {
+	over := len(all) - most
+	if over <= 0 {
+		return all
+	}
+	return slices.Concat(all[:most-3], []string{fmt.Sprintf("… %d more lines …", over+1)}, all[len(all)-2:])
 }
 
 const wrongWindow = "that key is no answer; is this the right window? answers wait for a moment without keys"

@@ -200,11 +200,7 @@ func (m *model) confirm(at time.Time) {
 	keeps := m.keep() == "session" || m.keep() == "always"
 	switch {
 	case len(m.entries) > 0:
-		var changes []string
-		for _, e := range m.entries {
-			changes = append(changes, text.Line(e.Field+" = "+string(e.Raw)))
-		}
-		what += " with " + strings.Join(changes, ", ")
+		what += " with " + strings.Join(changesOf(m.entries), ", ")
 		if keeps {
 			what += " (what is changed is allowed once, and not remembered)"
 		}
@@ -215,6 +211,13 @@ func (m *model) confirm(at time.Time) {
 	m.line.above, m.line.least = what+"? any other key does not", confirmedBy
 	m.confirmed, m.was = at, m.top
 	m.top = m.arguments
+}
+
+func changesOf(entries []approval.Entry) (changes []string) {
+	for _, e := range entries {
+		changes = append(changes, text.Line(e.Field+" = "+string(e.Raw)))
+	}
+	return changes
 }
 
 // confirmedBy is how many characters of the digest a yes takes.
