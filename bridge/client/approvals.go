@@ -116,37 +116,76 @@ func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.
 	if a == nil {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
+	answer := s.sends(a)
 	err := s.c.Reply(&wire.Envelope{From: a.From, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
+		s.forget(answer)
 		s.putBack(a)
 		return inbox.Outcome{}, err
 	}
-	s.answered(a)
-	s.Post(inbox.Event{Event: "closed", ID: id, Because: "answered"})
+	s.Post(inbox.Event{Event: "closed", ID: id, Because: inbox.Answered})
+	s.wasSent(answer)
 	return inbox.Outcome{Outcome: inbox.Sent}, nil
 }
 
-// answered keeps of a question what it takes to know it when the asker says how it ended.
-func (s *ApprovalInbox) answered(a *Question) {
-	kept := &Question{From: a.From, rpc: a.rpc}
-	kept.View.ID = a.View.ID
+// A sentAnswer is what it takes to know a question again when its asker says how it ended.
+type sentAnswer struct {
+	id, from string
+	rpc      []byte
+	told     bool   // it was said here that it was sent
+	because  string // how it ended, heard before that; "" for not yet
+}
+
+// sends keeps that a question is being answered: the asker may say how it ended before we have
+// said that our answer was sent.
+func (s *ApprovalInbox) sends(a *Question) *sentAnswer {
+	answer := &sentAnswer{id: a.View.ID, from: a.From, rpc: a.rpc}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent = append(s.sent[max(len(s.sent)-maxElicited+1, 0):], kept)
+	s.sent = append(s.sent[max(len(s.sent)-maxElicited+1, 0):], answer)
+	return answer
+}
+
+func (s *ApprovalInbox) wasSent(answer *sentAnswer) {
+	s.mu.Lock()
+	answer.told = true
+	because := answer.because
+	s.mu.Unlock()
+	if because != "" {
+		s.ended(answer, because)
+	}
 }
 
 // outcome hears how a question ended that was answered here.
-func (s *ApprovalInbox) outcome(because string, is func(*Question) bool) {
+func (s *ApprovalInbox) outcome(because, from string, rpc []byte) {
 	s.mu.Lock()
-	i := slices.IndexFunc(s.sent, is)
+	i := slices.IndexFunc(s.sent, func(a *sentAnswer) bool { return a.from == from && bytes.Equal(a.rpc, rpc) })
 	if i < 0 {
 		s.mu.Unlock()
 		return
 	}
-	id := s.sent[i].View.ID
-	s.sent = slices.Delete(s.sent, i, i+1)
+	answer := s.sent[i]
+	answer.because = because
+	told := answer.told
 	s.mu.Unlock()
-	s.Post(inbox.Event{Event: "closed", ID: id, Because: because})
+	if told {
+		s.ended(answer, because)
+	}
+}
+
+// ended says how a question ended that was answered here, once.
+func (s *ApprovalInbox) ended(answer *sentAnswer, because string) {
+	if s.forget(answer) {
+		s.Post(inbox.Event{Event: "closed", ID: answer.id, Because: because})
+	}
+}
+
+func (s *ApprovalInbox) forget(answer *sentAnswer) (had bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.sent)
+	s.sent = slices.DeleteFunc(s.sent, func(a *sentAnswer) bool { return a == answer })
+	return len(s.sent) < n
 }
 
 func (s *ApprovalInbox) putBack(a *Question) {
@@ -299,9 +338,13 @@ func (s *ApprovalInbox) cancelled(e *wire.Envelope) {
 	is := func(a *Question) bool { return a.From == e.From && bytes.Equal(a.rpc, id) }
 	reason, _ := jsonrpc.Unquote(rawjson.At(e.Message.Get(jsonrpc.Params), "/reason"))
 	reason = fmt.Sprintf("%.200s", reason)
-	s.outcome(cmp.Or(reason, "withdrawn"), is)
-	if reason != "" {
-		reason = ": " + reason
+	s.outcome(cmp.Or(reason, "withdrawn"), e.From, id)
+	switch {
+	case strings.HasPrefix(reason, "allowed by "), strings.HasPrefix(reason, "denied by "): // others decided
+	case reason != "":
+		reason = "withdrawn: " + reason
+	default:
+		reason = "withdrawn"
 	}
-	s.end("withdrawn"+reason, is)
+	s.end(reason, is)
 }

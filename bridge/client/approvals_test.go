@@ -85,7 +85,7 @@ func TestOnlyWhoAskedTakesAQuestionBack(t *testing.T) {
 			s.cancelled(cancelled(t, "fs", "1"))
 			continue
 		}
-		if e.Event != "closed" || e.Because != "withdrawn: allowed by carol" {
+		if e.Event != "closed" || e.Because != "allowed by carol" {
 			t.Errorf("%+v", e)
 		}
 		break
@@ -103,7 +103,7 @@ func TestWhatCameOfAnAnswerIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.take(func(*Question) bool { return true })
-	s.answered(a)
+	s.wasSent(s.sends(a))
 	for e := range s.Watch(t.Context()) {
 		if e == (inbox.Event{}) {
 			s.cancelled(cancelled(t, "mallory", "1"))
@@ -123,6 +123,30 @@ func TestWhatCameOfAnAnswerIsHeard(t *testing.T) {
 	}
 	if len(s.sent) > 0 {
 		t.Error("it is heard of twice")
+	}
+}
+
+// The asker's word came before ours that the answer was sent, and was lost.
+func TestAnOutcomeThatComesAtOnceIsHeardAfterTheAnswer(t *testing.T) {
+	s := &ApprovalInbox{}
+	if err := s.takeQuestion(elicitation(t, "fs", "1", "e7"), []byte(`"1"`)); err != nil {
+		t.Fatal(err)
+	}
+	answer := s.sends(s.take(func(*Question) bool { return true }))
+	for e := range s.Watch(t.Context()) {
+		switch e.Because {
+		case "":
+			s.cancelled(cancelled(t, "fs", "1"))
+			s.Post(inbox.Event{Event: "closed", ID: answer.id, Because: inbox.Answered})
+			s.wasSent(answer)
+			continue
+		case inbox.Answered:
+			continue
+		}
+		if want := (inbox.Event{Event: "closed", ID: answer.id, Because: "allowed by carol"}); e != want {
+			t.Errorf("%+v", e)
+		}
+		break
 	}
 }
 

@@ -60,7 +60,7 @@ type ApprovalInbox struct {
 	c    *Client
 	mu   sync.Mutex
 	open []*Question
-	sent []*Question // the latest that were answered, as far as it takes to know them again
+	sent []*sentAnswer // the latest
 }
 
 // A Question is one that is put to us. Nobody changes it.

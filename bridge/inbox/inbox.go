@@ -105,6 +105,10 @@ type Event struct {
 // their own.
 const Said = ", who said: "
 
+// Answered is the Because of an Event that closes a question whose answer was sent to whoever
+// asked. A second one that closes it says what came of that, where the asker does.
+const Answered = "answered"
+
 // A Decision answers a question.
 type Decision struct {
 	ID     string          `json:"id"`     // of the question, whole

@@ -20,9 +20,22 @@ import (
 // "" is no state directory.
 
 // Turn waits until no other program of this machine asks something under our id, for so long at
-// most, and says that it waits. Its errors are that it took too long, and the cause of ctx. The
-// caller closes what it returns when it has left the topic; that is nil where nobody has to wait.
+// most, and says that it waits. Its errors are that it took too long, that somebody answers
+// questions under that id, and the cause of ctx. The caller closes what it returns when it has
+// left the topic; that is nil where nobody has to wait.
 func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
+	turn, err := c.waitTurn(ctx, state, most)
+	if err != nil {
+		return nil, err
+	}
+	if c.approves(ctx, state) {
+		turn.Close()
+		return nil, c.taken()
+	}
+	return turn, nil
+}
+
+func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
 	if c.Derived || state == "" {
 		return nil, nil
 	}
@@ -45,13 +58,17 @@ func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration
 	}
 }
 
-// Apart is for who is about to join: its error says that another program of this machine answers
-// questions under our id, which would be put out.
+// Apart is for who is about to join without a turn: its error says that another program of this
+// machine answers questions under our id, which would be put out.
 func (c *Connector) Apart(ctx context.Context, state StateDir) error {
 	if !c.answers && c.approves(ctx, state) {
-		return fault.New(fault.ID, "give this one another --id, or end approve", "approve has the seat of %s in %s on this machine, and nothing was done", c.Join.ID, c.Join.Topic)
+		return c.taken()
 	}
 	return nil
+}
+
+func (c *Connector) taken() error {
+	return fault.New(fault.ID, "give this one another --id, or end approve", "approve has the seat of %s in %s on this machine, and nothing was done", c.Join.ID, c.Join.Topic)
 }
 
 // approves reports whether somebody on this machine answers questions under our id. Somebody else

@@ -241,9 +241,21 @@ func (m *model) closed(src *Found, e inbox.Event) {
 	delete(m.left, r)
 	if m.mine[r] {
 		delete(m.mine, r)
+		if e.Because == inbox.Answered {
+			m.answerSent(it)
+		}
 		return
 	}
 	m.say("%s: %s", it.what(), text.Line(cmp.Or(e.Because, "it is not open any more")))
+}
+
+// answerSent says that an answer is on its way to whoever asked, who may say later what came of it.
+func (m *model) answerSent(it item) {
+	if len(m.sent) > maxLeft {
+		clear(m.sent)
+	}
+	m.sent[it.ref()] = it
+	m.say("%s: your answer was sent", it.what())
 }
 
 // lost: a source has gone away.
@@ -321,12 +333,7 @@ func (m *model) answered(it item, r approval.Reply, o inbox.Outcome, err error) 
 	case err != nil:
 		delete(m.mine, it.ref())
 		m.say("%s: it is not known whether your answer arrived: %s", what, text.Line(err.Error()))
-	case o.Outcome == inbox.Sent:
-		if len(m.sent) > maxLeft {
-			clear(m.sent)
-		}
-		m.sent[it.ref()] = it
-		m.say("%s: your answer was sent", what)
+	case o.Outcome == inbox.Sent: // closed says so: what the asker makes of it may be said at once
 	case o.Outcome == inbox.Pending && r.To != "":
 		delete(m.mine, it.ref())
 		m.say("%s: passed on to %s", what, text.Line(r.To))
