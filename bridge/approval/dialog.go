@@ -27,7 +27,27 @@ func (v *View) Dialog(problem string) Dialog {
 	if problem != "" {
 		problem = "Please answer again: " + problem + "\n"
 	}
-	return Dialog{problem + strings.TrimSuffix(v.lines(" ["+v.Short+"]", "It "), "\n"), v.Edits, v.DelegateTo}
+	shown := *v
+	shown.Facts = append(slices.Clip(v.Facts), v.besides()...)
+	return Dialog{problem + strings.TrimSuffix(shown.lines(" ["+v.Short+"]", "It "), "\n"), v.Edits, v.DelegateTo}
+}
+
+// besides are what the facts of a View do not say and a person at a terminal is shown.
+func (v *View) besides() (facts []Fact) {
+	why := Fact{"Why asked", v.WhyAsked()}
+	if v.Rule != "" && v.fact("Rule") == v.Rule {
+		why.Text = ""
+	}
+	needs := Fact{"Needs", v.Needs()}
+	if v.fact("Needs") != "?" {
+		needs.Text = ""
+	}
+	for _, f := range []Fact{{"Server says", v.ServerSays()}, why, needs} {
+		if f.Text != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
 }
 
 // Dialog is the question as the client of a participant shows it, who was asked in a topic

@@ -231,7 +231,7 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 	add("Tool", cmp.Or(o.Tool, o.Method))
 	add("Caller", o.From)
 	add("Proposed by", o.Proposer)
-	add("It says", e.unsaid(asker))
+	add("It says", e.unsaid(asker, m.Banner()))
 	for _, d := range e.Metadata.Delegation {
 		add("Passed on", "by "+d.By+" to "+d.To)
 	}
@@ -252,12 +252,15 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 
 // unsaid is what of the asker's message the headline and the banner do not say: of that of a
 // bridge of ours nothing, unless it asks again.
-func (e *elicitation) unsaid(asker string) string {
+func (e *elicitation) unsaid(asker string, banner []string) string {
 	o := &e.Metadata.Original
 	ours := o.From + " requests permission to " + e.wants() + " on " + asker + " [" + e.Metadata.Digest[:8] + "]"
 	rest, ok := strings.CutPrefix(e.Message, ours)
 	if !ok {
 		return e.Message
+	}
+	for _, line := range banner {
+		rest = strings.TrimPrefix(rest, "; it "+line)
 	}
 	return strings.TrimLeft(rest, ".; ")
 }

@@ -130,8 +130,9 @@ func TestClientsShowAQuestionInTheSameWords(t *testing.T) {
 	d.SetRedactor(&policy.Policy{})
 	d.SetBelieved(true)
 	d.SetHere(approval.Participant("alice"), true)
+	d.SetHere(approval.Participant("carol"), true)
 	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby", Envelope: "e7", RPC: []byte("7"),
-		Args: []byte(`{"target":"production","note":"a\u202eb"}`), Terms: policy.Terms{Of: []string{"alice"}, Need: 1, Within: time.Minute, Rules: []string{"deploys"}}})
+		Args: []byte(`{"target":"production","note":"a\u202eb"}`), About: "Deploy it", Hints: policy.Hints{Destructive: new(true)}, Terms: policy.Terms{Of: []string{"alice", "carol"}, Need: 2, Within: time.Minute, Rules: []string{"deploys"}}})
 	show, _ := acts[0].(approval.Show)
 	v, ok := d.ViewOf(now, show.ID, approval.Who{Door: approval.Host}, true)
 	asked, err := approval.Elicit(now, "fs", "alice", show.Params)
@@ -147,18 +148,22 @@ Caller: bob
 Bridge: fs
 Topic: lobby
 Rule: deploys
+Needs: 2 who agree; 0 so far
 Decide by: 2026-01-01 12:01:00 UTC (in 1m0s)
 Digest: SHORT
+Server says: Deploy it; may destroy
 Arguments:
   /target = "production"
   /note = "a\u{202e}b"`},
 		"a participant": {asked.Dialog("lobby", []string{"carol"}).Text, both + `Asked by: fs
 Tool: deploy
 Caller: bob
-It says: it contains 1 direction-control character, shown as \u{…}
 Digest: SHORT
 Topic: lobby
 Decide by: 2026-01-01 12:01:00 UTC
+Server says: Deploy it; may destroy
+Why asked: rule deploys
+Needs: 2 who agree
 Arguments:
   /note = "a\u{202e}b"
   /target = "production"`},

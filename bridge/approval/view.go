@@ -187,6 +187,49 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	return facts
 }
 
+// ServerSays is what the server says of the tool, "" if nothing.
+func (v *View) ServerSays() string {
+	says := strings.Join(v.Hints, ", ")
+	if v.About != "" && says != "" {
+		return v.About + "; " + says
+	}
+	return v.About + says
+}
+
+// WhyAsked is why somebody has to agree, "" where whoever asks does not say.
+func (v *View) WhyAsked() string {
+	switch {
+	case v.Tool == PolicyReload:
+		return ""
+	case v.Rule != "":
+		return "rule " + v.Rule
+	case v.Via != "":
+		return "no rule names it"
+	}
+	return ""
+}
+
+// Needs says how many must agree and who has, "" where one is enough.
+func (v *View) Needs() string {
+	if v.Need < 2 {
+		return ""
+	}
+	var have []string
+	for _, p := range v.People {
+		switch {
+		case p.State != stateNames[agreed]:
+		case p.Who == v.Me:
+			have = append(have, "you")
+		default:
+			have = append(have, p.Who)
+		}
+	}
+	if len(have) == 0 {
+		return fmt.Sprintf("%d who agree", v.Need)
+	}
+	return fmt.Sprintf("%d; %s agreed", v.Need, strings.Join(have, ", "))
+}
+
 // Text is the whole View as lines: for a terminal, or to be pasted.
 func (v *View) Text() string { return v.lines("", "! ") }
 

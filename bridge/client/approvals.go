@@ -128,14 +128,6 @@ func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.
 	return inbox.Outcome{Outcome: inbox.Sent}, nil
 }
 
-// A sentAnswer is what it takes to know a question again when its asker says how it ended.
-type sentAnswer struct {
-	id, from string
-	rpc      []byte
-	told     bool   // it was said here that it was sent
-	because  string // how it ended, heard before that; "" for not yet
-}
-
 // sends keeps that a question is being answered: the asker may say how it ended before we have
 // said that our answer was sent.
 func (s *ApprovalInbox) sends(a *Question) *sentAnswer {

@@ -63,6 +63,14 @@ type ApprovalInbox struct {
 	sent []*sentAnswer // the latest
 }
 
+// A sentAnswer is what it takes to know a question again when its asker says how it ended.
+type sentAnswer struct {
+	id, from string
+	rpc      []byte
+	told     bool   // it was said here that it was sent
+	because  string // how it ended, heard before that; "" for not yet
+}
+
 // A Question is one that is put to us. Nobody changes it.
 type Question struct {
 	approval.Elicited

@@ -25,8 +25,8 @@ func addCircumstances(v *approval.View, add func(look, string)) {
 	if slices.Contains(v.Hints, policy.MayDestroy) {
 		says = alarm
 	}
-	fact(says, "Server says", serverSays(v))
-	fact(usual, "Why asked", whyAsked(v))
+	fact(says, "Server says", v.ServerSays())
+	fact(usual, "Why asked", v.WhyAsked())
 	addPeople(v, fact)
 	for _, f := range v.Facts {
 		switch {
@@ -45,29 +45,9 @@ func circumstance(name, said string) string {
 	return fmt.Sprintf("%-12s %s", text.Cell(name), text.Cell(said))
 }
 
-func serverSays(v *approval.View) string {
-	says := strings.Join(v.Hints, ", ")
-	if v.About != "" && says != "" {
-		return v.About + "; " + says
-	}
-	return v.About + says
-}
-
-func whyAsked(v *approval.View) string {
-	switch {
-	case v.Tool == approval.PolicyReload:
-		return ""
-	case v.Rule != "":
-		return "rule " + v.Rule
-	case v.Via != "":
-		return "no rule names it"
-	}
-	return "" // whoever asks does not say
-}
-
 // addPeople says who has agreed, who is waited for, and what became of the others.
 func addPeople(v *approval.View, fact func(look, string, string)) {
-	var asked, agreed, others []string
+	var asked, others []string
 	for _, p := range v.People {
 		who := p.Who
 		if who == v.Me {
@@ -77,18 +57,11 @@ func addPeople(v *approval.View, fact func(look, string, string)) {
 		case "asked":
 			asked = append(asked, who)
 		case "agreed":
-			agreed = append(agreed, who)
 		default:
 			others = append(others, who+" ("+p.State+")")
 		}
 	}
-	if v.Need > 1 {
-		needs := fmt.Sprintf("%d who agree", v.Need)
-		if len(agreed) > 0 {
-			needs = fmt.Sprintf("%d; %s agreed", v.Need, strings.Join(agreed, ", "))
-		}
-		fact(usual, "Needs", needs)
-	}
+	fact(usual, "Needs", v.Needs())
 	fact(usual, "Waiting for", strings.Join(asked, ", "))
 	fact(faint, "Others", strings.Join(others, ", "))
 }
