@@ -21,7 +21,7 @@ import (
 
 const (
 	awaitingShare = 64       // requests and proposals of one participant that wait for the start
-	awaitingBytes = 64 << 20 // of all that waits
+	awaitingBytes = 64 << 20 // of all that waits; one participant has a quarter, which is the largest frame
 )
 
 // Starting is the notification that tells who asks something of a server that it has not come
@@ -76,14 +76,15 @@ func (e *Engine) awaitsStartFor(l *proposal.Life) bool {
 
 // mayAwait reports whether there is room for one more to wait.
 func (e *Engine) mayAwait(env *wire.Envelope) bool {
-	own, size := 0, len(env.Payload)
+	own, ownSize, size := 0, len(env.Payload), len(env.Payload)
 	for _, w := range e.awaiting {
 		size += len(w.env.Payload)
 		if w.env.From == env.From {
 			own++
+			ownSize += len(w.env.Payload)
 		}
 	}
-	return len(e.awaiting) < e.maxCalls && own < awaitingShare && size <= awaitingBytes
+	return len(e.awaiting) < e.maxCalls && own < awaitingShare && size <= awaitingBytes && ownSize <= awaitingBytes/4
 }
 
 // tellStarting tells a caller that it waits for the start, at once and again later.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // startingStage has a seat, and a server that was started a moment ago.
@@ -152,5 +154,22 @@ func TestACopyOfWhatWaitsForTheStartDoesNotRun(t *testing.T) {
 	s.startServer()
 	if s.asked() != 1 || !s.noted(record.Dropped, "duplicate_envelope") {
 		t.Errorf("the server got %d calls", s.asked())
+	}
+}
+
+// Nobody fills the room for what waits: four calls of one, as large as calls may be, kept everybody
+// else from waiting.
+func TestWhatOneHasWaitLeavesRoomForOthers(t *testing.T) {
+	s := startingStage(t)
+	large := make([]byte, jsonrpc.MaxSize)
+	for _, from := range []string{"bob", "carol", "dave"} {
+		env := &wire.Envelope{From: from, Payload: large}
+		if !s.engine.mayAwait(env) {
+			t.Fatalf("there is no room for %s", from)
+		}
+		s.engine.awaiting = append(s.engine.awaiting, &awaiting{env: env})
+		if s.engine.mayAwait(&wire.Envelope{From: from, Payload: large[:1]}) {
+			t.Errorf("%s may have more", from)
+		}
 	}
 }
