@@ -55,6 +55,22 @@ func Find(ctx context.Context, running []*socket.Client, dir string, log *slog.L
 	return all, nil
 }
 
+// Row is what there is to see of it, in a line: its id, the bridge, the caller, the tool, the
+// arguments, how long it is kept, the definition that was agreed to, when that was, until when
+// it counts, and who agreed. It is not made safe to show.
+func (f *Found) Row() []string {
+	args := []rune(string(f.Args))
+	if len(args) > 40 {
+		args = append(args[:39], '…')
+	}
+	bridge := f.Bridge
+	if !f.Running {
+		bridge += " (stopped)"
+	}
+	return []string{f.ID, bridge, f.Caller, f.Tool, string(args), f.Keep, f.Fingerprint[:min(len(f.Fingerprint), 8)],
+		f.Made.Local().Format(time.DateTime), f.Until.Local().Format(time.DateTime), inbox.Names(f.By)}
+}
+
 // Named are those whose ids begin with what is named, one each; all are found before the caller
 // takes back the first.
 func Named(all []Found, prefixes []string) (chosen []Found, err error) {

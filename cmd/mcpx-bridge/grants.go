@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/grants"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 )
 
@@ -70,16 +68,7 @@ func (p *program) listGrants(ctx context.Context) error {
 	}
 	l := p.list("ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY")
 	for _, g := range found {
-		args := []rune(string(g.Args))
-		if len(args) > 40 {
-			args = append(args[:39], '…')
-		}
-		bridge := g.Bridge
-		if !g.Running {
-			bridge += " (stopped)"
-		}
-		l.add(g.Grant, g.ID, bridge, g.Caller, g.Tool, string(args), g.Keep,
-			g.Fingerprint[:min(len(g.Fingerprint), 8)], g.Made.Local().Format(time.DateTime), g.Until.Local().Format(time.DateTime), inbox.Names(g.By))
+		l.add(g.Grant, g.Row()...)
 	}
 	return l.end("nothing is remembered", "bridges", bridges)
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -50,9 +47,9 @@ func (p *program) diffPolicies(old, new string) error {
 	if err != nil {
 		return err
 	}
-	past, err := pastOf(log)
+	past, err := report.ReadPast(log)
 	if err != nil {
-		return err
+		return restless(log, err)
 	}
 	changes := policy.Diff(before, after, past.Calls())
 	if p.s.JSON {
@@ -77,16 +74,4 @@ func (p *program) pastLog() (string, error) {
 		return p.auditLog(nil)
 	}
 	return p.auditLog([]string{p.s.Audit})
-}
-
-// pastOf reads an audit log.
-func pastOf(path string) (*report.Past, error) {
-	all := &report.Past{}
-	for r, err := range audit.Records(path, time.Time{}) {
-		if err != nil {
-			return nil, restless(path, err)
-		}
-		all.Take(r)
-	}
-	return all, nil
 }

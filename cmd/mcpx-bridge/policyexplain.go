@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -87,21 +86,9 @@ func (p *program) explain(now *policy.Policy, c policy.Call, recorded []audit.Re
 	d, shown := now.Decide(c, nil), now.Redact(c.Args)
 	d.Limits = now.ForRecord(d.Limits, c.Args)
 	if p.s.JSON {
-		e := report.Explain(d, shown)
-		for _, r := range recorded {
-			e.Recorded = append(e.Recorded, json.RawMessage(r.Text))
-		}
-		return p.print(jsonLine(e))
+		return p.print(jsonLine(report.Explain(d, shown, recorded)))
 	}
-	var words strings.Builder
-	words.WriteString(text.Lines(report.Words(d, shown)))
-	for i, r := range recorded {
-		if i == 0 {
-			words.WriteString("on record:\n")
-		}
-		words.WriteString("  " + show.Words(&r) + "\n")
-	}
-	return p.print([]byte(words.String()))
+	return p.print([]byte(text.Lines(report.Words(d, shown)) + show.OnRecord(recorded)))
 }
 
 // explainRecorded explains a call that is on record.

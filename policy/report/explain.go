@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -54,10 +55,14 @@ type Taking struct {
 	WindowMS int64 `json:"window_ms"`
 }
 
-// Explain is a decision as JSON, with the arguments as they may be shown.
-func Explain(d policy.Decision, args []byte) Explanation {
+// Explain is a decision as JSON, with the arguments as they may be shown, and what is on record
+// of the call.
+func Explain(d policy.Decision, args []byte, recorded []audit.Record) Explanation {
 	e := Explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
 		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: append([]policy.Reason{}, d.Reasons...)}
+	for _, r := range recorded {
+		e.Recorded = append(e.Recorded, json.RawMessage(r.Text))
+	}
 	for _, l := range d.Limits {
 		e.Limits = append(e.Limits, Taking{l, l.Window.Milliseconds()})
 	}

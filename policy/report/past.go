@@ -108,6 +108,18 @@ func (all *Past) Doubts(before, after *policy.Policy) (said []string) {
 	return said
 }
 
+// ReadPast is what an audit log has of calls. Its errors are those of [audit.Records].
+func ReadPast(log string) (*Past, error) {
+	all := &Past{}
+	for r, err := range audit.Records(log, time.Time{}) {
+		if err != nil {
+			return nil, err
+		}
+		all.Take(r)
+	}
+	return all, nil
+}
+
 // Compared is in words what [policy.Diff] finds of the calls, those first that open most.
 func (all *Past) Compared(changes []policy.Change) string {
 	if len(all.calls) == 0 {

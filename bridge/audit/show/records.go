@@ -113,6 +113,19 @@ func bare(value []byte) string {
 // shown as it is.
 func Words(r *audit.Record) string { return Layout{}.words(r, "") }
 
+// OnRecord are several records, one line each under a head; "" if there are none.
+func OnRecord(all []audit.Record) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString("on record:\n")
+	for i := range all {
+		out.WriteString("  " + Words(&all[i]) + "\n")
+	}
+	return out.String()
+}
+
 // A Layout is how lines are laid out for one reader. The zero one is for a single log, whole.
 type Layout struct {
 	Columns int // of the terminal: lines are cut to that, and say the time in short; 0: they are whole
