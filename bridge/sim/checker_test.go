@@ -619,3 +619,73 @@ func TestAToolHasNotChangedSinceAListingThatCameTooLate(t *testing.T) {
 		}
 	}
 }
+
+// The attacker proposes again what it saw, in its own name: the time that it gives with that is over after
+// that time, and not before (seed 50009877).
+func TestWhatTheAttackerProposesHasItsTime(t *testing.T) {
+	c := aChecker()
+	raw := []byte(`{"protocol":"mcpx/v0.1","id":"p","from":"mallory","kind":"mcp/proposal:tools/call:note","payload":{"method":"tools/call","params":{"name":"note","arguments":{}},"ttl":28035}}`)
+	s, ok := readSaid("mcpx/v0.1", raw)
+	if !ok {
+		t.Fatal("it cannot be read")
+	}
+	c.heard(&frame{raw: raw, said: s})
+	request := &claim{said: said{id: "r", from: "mallory", kind: wire.Request, corr: []string{"p"}, perfect: true}, proc: 1, book: c.books[0]}
+	for _, after := range []time.Duration{28034 * time.Millisecond, time.Millisecond} {
+		c.w.now += after
+		if over := refusals[-31002](c, request); over != (c.w.now >= 28035*time.Millisecond) {
+			t.Errorf("after %v a request for it may come too late: %t", c.w.now, over)
+		}
+	}
+}
+
+// Whoever had a question twice, and answers one with an error, is asked no more: what they say to the other is no
+// no, but for one that was put later (seed 50012751).
+func TestAnErrorAnswersAllThatWasPutBefore(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		c := aChecker()
+		c.books = []*rulebook{{ways: map[string]way{"pay": {verdict: ask, of: []string{"bob"}, need: 1}}}}
+		cl := &claim{said: said{id: "r", from: "agent-a", method: "tools/call", tool: "pay"}, proc: 1, book: c.books[0], question: "q"}
+		put := func(id string) {
+			a := &asked{id: id, to: "bob", rpc: text(id), claim: cl, question: "q", at: c.w.now}
+			c.asks[id], c.askOrder, c.newest["qbob"] = a, append(c.askOrder, a), id
+			c.w.now += time.Second
+		}
+		answer := func(to, text string) {
+			c.vote(&said{from: "bob", to: []string{us}, kind: wire.Response, method: "elicitation/create", corr: []string{to}, result: []byte(text)})
+			c.w.now += time.Second
+		}
+		put("first")
+		put("copy")
+		answer("first", `"error":{"code":-32601,"message":"no such method"}`)
+		to := "copy"
+		if later {
+			to = "later"
+			put(to)
+		}
+		answer(to, no)
+		if cl.refused != later {
+			t.Errorf("it was put after the error: %t, and is refused: %t", later, cl.refused)
+		}
+	}
+}
+
+// A proposal that somebody serves comes again, long after it was heard first: what comes back is the first, of
+// which something was on record, unless the copy was taken too (seed 50026644).
+func TestWhatComesBackIsWhatWasTaken(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		c := aChecker()
+		s := said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true}
+		first := c.enter(&s)
+		first.over, first.rivalled = true, true
+		c.w.now += 30 * time.Minute
+		c.enter(&s)
+		if anew {
+			c.emitted(record.Record{Event: record.Taken, From: "agent-b", Env: "p"})
+		}
+		c.emitted(record.Record{Event: record.Reopened, From: "agent-b", Env: "p"})
+		if blamed := len(c.violations) > 0; blamed != anew {
+			t.Errorf("the second is on record: %t, and what happened was %v", anew, c.violations)
+		}
+	}
+}

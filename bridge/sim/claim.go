@@ -113,9 +113,10 @@ type asked struct {
 	claim    *claim
 	question string // about the claim; one that came back has another
 	at       time.Duration
-	used     bool // answered by whom it was put to
-	closed   bool // taken away, or put anew
-	gone     bool // and whom it was put to has been told so
+	used     bool          // answered by whom it was put to
+	closed   bool          // taken away, or put anew
+	gone     bool          // and whom it was put to has been told so
+	erredAt  time.Duration // it was answered with an error; 0: it was not
 }
 
 // ownWord: the bridge answers it itself, without the server.

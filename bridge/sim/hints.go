@@ -116,6 +116,18 @@ func readHints(payload []byte) (h hints) {
 	return h
 }
 
+// readTTL reads for how long a proposal is wanted, in its payload; 0: it says no end that can
+// be read.
+func readTTL(payload []byte) time.Duration {
+	var p struct {
+		TTL int64 `json:"ttl"`
+	}
+	if exact.Unmarshal(payload, &p) != nil {
+		return 0
+	}
+	return time.Duration(p.TTL) * time.Millisecond
+}
+
 func firstOf[T any](otherwise T, all ...*T) T {
 	for _, v := range all {
 		if v != nil {

@@ -81,6 +81,9 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 			}
 		}
 	case cl == nil:
+	case r.Event == record.Reopened && cl.mayBePassedOver(): // of a copy that had been taken by others, that would be on record (seed 50026644)
+		c.claims[cl.key()] = cl.earlier
+		c.comesBack(cl.earlier)
 	case r.Event == record.Reopened:
 		c.comesBack(cl)
 	case r.Executed != "":

@@ -102,7 +102,7 @@ func readLoosely(protocol string, raw []byte) (said, bool) {
 	case head == "mcp/withdraw" && len(e.Corr) > 0:
 		s.kind = wire.Withdraw
 	case head == "mcp/proposal" && m.Method != "":
-		s.kind, s.hints = wire.Proposal, readHints(e.Payload)
+		s.kind, s.hints, s.ttl = wire.Proposal, readHints(e.Payload), readTTL(e.Payload)
 	case m.Method != "" && (m.ID != nil || loose && !strings.HasPrefix(m.Method, "notifications/")) && (head == "mcp/request" || head == "mcp"):
 		s.kind = wire.Request
 	case m.Method != "" && (head == "mcp/request" || head == "mcp"):

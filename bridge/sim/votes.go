@@ -52,7 +52,9 @@ func (c *checker) vote(s *said) {
 		cl.noes++
 	}
 	switch {
-	case said.failed || !first || a.closed:
+	case !first || a.closed:
+	case said.failed:
+		a.erredAt = c.w.now
 	case said.delegates && w.mayDecide(s.from, cl.from):
 		cl.passed = append(cl.passed, said.to)
 	case said.yes:
@@ -91,8 +93,16 @@ func (c *checker) offered(cl *claim) way {
 // binding: nobody can say that this answer does not count.
 func (c *checker) binding(a *asked) bool {
 	cl := a.claim
-	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.wentAfter(a) && cl.undecided() && len(c.books) == 1 &&
+	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.erredAfter(a) && !c.wentAfter(a) && cl.undecided() && len(c.books) == 1 &&
 		!cl.terms(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
+}
+
+// erredAfter: whom a question was put to has answered since that they cannot be asked, be it
+// to a copy of it (seed 50012751).
+func (c *checker) erredAfter(a *asked) bool {
+	return slices.ContainsFunc(c.askOrder, func(other *asked) bool {
+		return other.question == a.question && other.to == a.to && other.erredAt > a.at
+	})
 }
 
 // wentAfter: whom a question was put to has gone since.
