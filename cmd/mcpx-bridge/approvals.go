@@ -31,12 +31,12 @@ func (p *program) approvalsCommand() *cobra.Command {
 		Long: `List and answer the questions of the bridges on this machine, for scripts.
 
 Without a command it lists them. Name a question by its digest, which stands in
-brackets wherever it is shown, by its id, or by a beginning that no other has. For people "approve" is easier: it shows each question
-and asks.`,
+brackets wherever it is shown, by its id, or by a beginning that no other has.
+For people "approve" is easier: it shows each question and asks.`,
 		Example: `  mcpx-bridge approvals
-  mcpx-bridge approvals show 3f2a
-  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
-  mcpx-bridge approvals deny 3f2a --reason "ask me tomorrow"`,
+  mcpx-bridge approvals show 9c01
+  mcpx-bridge approvals allow 9c01d2ee
+  mcpx-bridge approvals deny 9c01 --reason "ask me tomorrow"`,
 		Args: help.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.listQuestions(cmd.Context()) },
 	}
@@ -63,7 +63,7 @@ func (p *program) approvalsShowCommand() *cobra.Command {
 		Short: "Show the whole of a question",
 		Long: `Show the whole of a question: who asks for what, with which arguments, by which
 rule, until when. Characters that cannot be seen are shown as \u{…}.`,
-		Example: "  mcpx-bridge approvals show 3f2a",
+		Example: "  mcpx-bridge approvals show 9c01",
 		Args:    help.Positional(1, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.showQuestion(cmd.Context(), args[0]) },
 	}
@@ -80,8 +80,8 @@ one now, nothing is allowed. Without --digest the allowed call is printed.
 
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first or the call does not run after all.`,
-		Example: `  mcpx-bridge approvals allow 3f2a --digest 9c01d2ee
-  mcpx-bridge approvals allow 3f2a --set modifiedTarget=staging --remember session`,
+		Example: `  mcpx-bridge approvals allow 9c01 --digest 9c01d2ee
+  mcpx-bridge approvals allow 9c01 --set modifiedTarget=staging --remember session`,
 		Args: help.InUTF8(help.Positional(1, 1), "reason"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], true) },
 	}
@@ -101,7 +101,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 
 Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
 decided first.`,
-		Example: `  mcpx-bridge approvals deny 3f2a --reason "not on a Friday"`,
+		Example: `  mcpx-bridge approvals deny 9c01 --reason "not on a Friday"`,
 		Args:    help.InUTF8(help.Positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], false) },
 	}
