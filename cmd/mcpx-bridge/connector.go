@@ -41,6 +41,9 @@ func (p *program) bearsToken() bool {
 	return p.s.TokenFile != "" || p.s.TokenCommand != "" || p.s.Gateway != "" && p.getenv("MCPX_AUTH_TOKEN") != ""
 }
 
+// guest is the way into the topic of who joins it and hosts nothing, under the chosen id.
+func (p *program) guest() (*connector, error) { return p.newConnector(p.chosenID(false), false) }
+
 // newConnector checks what can be checked without going there. Without an id it has one at
 // random. Its errors are usage errors, except for those of the state directory.
 func (p *program) newConnector(id string, hosts bool) (*connector, error) {

@@ -63,7 +63,7 @@ func (p *program) serve(ctx context.Context) error {
 	if err := p.checkServe(); err != nil {
 		return err
 	}
-	d, err := p.newConnector(p.chosenID(false), false)
+	d, err := p.guest()
 	if err != nil {
 		return err
 	}

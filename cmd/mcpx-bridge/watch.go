@@ -46,7 +46,7 @@ func (p *program) watch(ctx context.Context) error {
 			stop(errSignalled)
 		}
 	}
-	d, err := p.newConnector(p.chosenID(false), false)
+	d, err := p.guest()
 	if err != nil {
 		return err
 	}
