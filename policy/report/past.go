@@ -125,9 +125,8 @@ func (all *Past) Compared(changes []policy.Change) string {
 	if len(all.calls) == 0 {
 		return "no past calls\n"
 	}
-	const day = "2006-01-02 15:04"
 	out := fmt.Appendf(nil, "%d of %s, %s to %s UTC, would come out differently\n", len(changes), text.Counted(len(all.calls), "past call"),
-		all.calls[0].Now.UTC().Format(day), all.calls[len(all.calls)-1].Now.UTC().Format(day))
+		all.calls[0].Now.UTC().Format(time.DateTime), all.calls[len(all.calls)-1].Now.UTC().Format(time.DateTime))
 	for _, g := range grouped(changes) {
 		out = append(append(out, '\n'), g.words()...)
 	}
