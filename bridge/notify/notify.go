@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,7 @@ const (
 // returns when all commands have ended; they are killed with ctx.
 func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	o.Within = cmp.Or(o.Within, 30*time.Second)
-	n := notifier{o: o, in: inbox.Public(in), asked: make(chan string, queued)}
+	n := notifier{o: o, in: inbox.Public(in), asked: make(chan string, queued), known: map[string]bool{}}
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	for range atOnce {
@@ -51,9 +52,10 @@ func Run(ctx context.Context, in inbox.Publisher, o Options) {
 type notifier struct {
 	o      Options
 	in     inbox.Inbox
-	asked  chan string // ids of questions
-	failed atomic.Bool // it was said that commands fail, and none has gone well since
-	full   atomic.Bool // the same of questions left out
+	asked  chan string     // ids of questions
+	known  map[string]bool // those that are open and were queued, or left out; watch has it
+	failed atomic.Bool     // it was said that commands fail, and none has gone well since
+	full   atomic.Bool     // the same of questions left out
 }
 
 func (n *notifier) watch(ctx context.Context) {
@@ -61,16 +63,46 @@ func (n *notifier) watch(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if e.Event != "asked" {
-			continue
+		switch e.Event {
+		case "":
+			n.missed(ctx)
+		case "asked":
+			n.queue(e.ID)
+		case "closed":
+			delete(n.known, e.ID)
 		}
-		select {
-		case n.asked <- e.ID:
-			n.full.Store(false)
-		default:
-			if !n.full.Swap(true) {
-				n.o.Log.Warn(fmt.Sprintf("more than %d questions wait for the command of --notify; it does not get all of them", queued))
-			}
+	}
+}
+
+// missed queues what was asked while nobody watched.
+func (n *notifier) missed(ctx context.Context) {
+	open, err := n.in.List(ctx, false)
+	if err != nil {
+		return
+	}
+	before := n.known
+	n.known = map[string]bool{}
+	for _, q := range open {
+		switch {
+		case before[q.ID]:
+			n.known[q.ID] = true
+		case slices.Contains(q.Asking, "local"):
+			n.queue(q.ID)
+		}
+	}
+}
+
+func (n *notifier) queue(id string) {
+	if n.known[id] {
+		return
+	}
+	n.known[id] = true
+	select {
+	case n.asked <- id:
+		n.full.Store(false)
+	default:
+		if !n.full.Swap(true) {
+			n.o.Log.Warn(fmt.Sprintf("more than %d questions wait for the command of --notify; it does not get all of them", queued))
 		}
 	}
 }

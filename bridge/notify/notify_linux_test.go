@@ -176,6 +176,62 @@ func TestACommandThatFailsIsSaidOnce(t *testing.T) {
 	}
 }
 
+// A flood lets a watcher fall behind, who watches again then. What was asked meanwhile is told of,
+// and nothing twice.
+func TestWhatWasAskedWhileNobodyWatchedIsToldOf(t *testing.T) {
+	h, p := inboxtest.New("fs"), newPipe(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	flood, fell := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		notify.Run(ctx, &fallsBehind{Hall: h, flood: flood, fell: fell}, notify.Options{Command: "cat >'" + p.path + "'", Env: os.Environ(), Log: slog.New(slog.DiscardHandler)})
+	}()
+	defer func() { cancel(); <-done }()
+	<-fell
+	first := h.Ask(inboxtest.Write(`{"n":1}`))
+	if line := p.hears(); !strings.Contains(line, first) {
+		t.Errorf("%s", line)
+	}
+	close(flood)
+	<-fell
+	second := h.Ask(inboxtest.Write(`{"n":2}`))
+	if line := p.hears(); !strings.Contains(line, second) {
+		t.Errorf("%s", line)
+	}
+}
+
+// fallsBehind is a hall of which the first watcher falls behind, and the second when a flood comes.
+type fallsBehind struct {
+	*inboxtest.Hall
+	flood <-chan struct{}
+	fell  chan<- struct{}
+	times int
+}
+
+func (f *fallsBehind) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {
+	f.times++
+	switch f.times {
+	case 1:
+		return func(yield func(inbox.Event, error) bool) {
+			yield(inbox.Event{}, nil)
+			f.fell <- struct{}{}
+		}
+	case 2:
+		watching, cancel := context.WithCancel(ctx)
+		return func(yield func(inbox.Event, error) bool) {
+			go func() { <-f.flood; cancel() }()
+			for e, err := range f.Hall.Watch(watching) {
+				if !yield(e, err) {
+					return
+				}
+			}
+			f.fell <- struct{}{}
+		}
+	}
+	return f.Hall.Watch(ctx)
+}
+
 // What was answered before its turn came is not told of.
 func TestWhatIsAnsweredIsNotToldOf(t *testing.T) {
 	h, p := inboxtest.New("fs"), newPipe(t)
