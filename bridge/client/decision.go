@@ -38,6 +38,7 @@ type UndecidedError struct {
 	Tool   string
 	Within time.Duration // that was over; 0 if the call was taken back before
 	Cause  error         // the cause of the context, [ErrNoAnswer] if the time was over
+	Kept   error         // why the call could not be taken back
 	Sure   bool          // whom it was put to has heard so, and had not begun
 }
 
@@ -45,6 +46,9 @@ func (e *UndecidedError) Error() string {
 	words := "nobody decided about " + e.Tool
 	if e.Within > 0 {
 		words += " within " + text.Span(e.Within)
+	}
+	if e.Kept != nil {
+		return words + "; the question could not be withdrawn, so it may yet run: " + e.Kept.Error()
 	}
 	if !e.Sure {
 		return words + ", as far as we heard; the question is withdrawn, and nobody confirmed that nothing ran"
@@ -74,11 +78,11 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if !over {
 		return a, err
 	}
-	c.sendCancel(to, env, err.Error())
+	kept := c.sendCancel(to, env, err.Error())
 	if !d.waits() {
 		return Answer{}, err
 	}
-	sure := c.hasHeard(to) && c.gapsSoFar() == gaps && !c.seat.Paced()
+	sure := kept == nil && c.hasHeard(to) && c.gapsSoFar() == gaps && !c.seat.Paced()
 	select {
 	case a := <-came: // it was decided, and done, before they heard
 		return a, a.Fault
@@ -87,7 +91,7 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if !d.waits() {
 		return Answer{}, err
 	}
-	return Answer{}, d.undecided(tool, err, sure)
+	return Answer{}, d.undecided(tool, err, kept, sure)
 }
 
 // hearTime is how long it is waited for that somebody has heard what was sent before.
@@ -128,8 +132,8 @@ func (d *decision) waits() bool {
 }
 
 // undecided says that they did not decide before the call was given up.
-func (d *decision) undecided(tool string, cause error, sure bool) error {
-	e := &UndecidedError{Tool: tool, Cause: cause, Sure: sure}
+func (d *decision) undecided(tool string, cause, kept error, sure bool) error {
+	e := &UndecidedError{Tool: tool, Cause: cause, Kept: kept, Sure: sure}
 	if cause == ErrNoAnswer {
 		e.Within = d.limit.Time
 		if d.limit.From.IsZero() {

@@ -49,7 +49,7 @@ func TestWhoGivesUpSaysHowLongPeopleHad(t *testing.T) {
 		defer d.end()
 		d.progressed([]byte(`{"_meta":{"mcpx/approval":{"waiting":true,"digest":"9d1a91e4","left_ms":300000}}}`))
 		time.Sleep(6 * time.Minute)
-		err, _ := errors.AsType[*UndecidedError](d.undecided("x", ErrNoAnswer, true))
+		err, _ := errors.AsType[*UndecidedError](d.undecided("x", ErrNoAnswer, nil, true))
 		if got := err.Error(); got != "nobody decided about x within 6m; the question is withdrawn, nothing ran" {
 			t.Error(got)
 		}

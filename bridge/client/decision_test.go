@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -109,6 +111,25 @@ func TestWhoGivesUpWhilePeopleDecideLearnsWhetherItRan(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Whose token does not let it take anything back has taken nothing back: the question stays open,
+// and a yes runs the call.
+func TestWhatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
+	r := newRoom(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.bridge("fs", func(*client.Client, *wire.Envelope) {})
+	bob := client.New(&localgateway.Connector{Local: r.local, Hosts: true, OverNetwork: true, Join: topic.Options{Topic: "lobby", ID: "bob"},
+		Caps: []byte(`["mcp/request:tools/call:*","mcp/request:ping"]`)}, client.Options{})
+	if err := bob.Dial(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer bob.Close()
+	_, err := bob.CallWithin(ctx, "fs", "x", []byte("{}"), client.Limit{Time: time.Minute, Waits: func(refusal.Waiting) { cancel() }})
+	if want := "nobody decided about x; the question could not be withdrawn, so it may yet run: the gateway does not let bob send notifications/cancelled"; err == nil || err.Error() != want {
+		t.Error(err)
 	}
 }
 

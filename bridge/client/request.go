@@ -107,8 +107,8 @@ func (c *Client) Cancel(to, id, why string) {
 	c.sendCancel(to, id, why)
 }
 
-func (c *Client) sendCancel(to, id, why string) {
-	c.send(wire.Cancellation, newID(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), why))
+func (c *Client) sendCancel(to, id, why string) error {
+	return c.send(wire.Cancellation, newID(), to, wire.Notification, jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), why))
 }
 
 // Notify sends a notification without params. Its errors are those of [Client.Post].
