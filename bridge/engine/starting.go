@@ -74,8 +74,10 @@ func (e *Engine) awaitsStartFor(l *proposal.Life) bool {
 	return true
 }
 
-// mayAwait reports whether there is room for one more to wait.
+// mayAwait reports whether there is room for one more to wait. Proposals that are over meanwhile
+// take none.
 func (e *Engine) mayAwait(env *wire.Envelope) bool {
+	e.awaitNoMore(func(w *awaiting) bool { return w.life != nil && w.life.State != proposal.Pending })
 	own, ownSize, size := 0, len(env.Payload), len(env.Payload)
 	for _, w := range e.awaiting {
 		size += len(w.env.Payload)

@@ -173,3 +173,17 @@ func TestWhatOneHasWaitLeavesRoomForOthers(t *testing.T) {
 		}
 	}
 }
+
+// What is over waits no longer: proposals that were withdrawn kept their proposer from calling.
+func TestAWithdrawnProposalDoesNotWaitForTheStart(t *testing.T) {
+	s := startingStage(t)
+	for n := range awaitingShare {
+		id := fmt.Sprint("p", n)
+		s.proposes("bob", id, "fs", "read_file", `{"path":"/a"}`, "")
+		s.withdraws("bob", id)
+	}
+	s.call("bob", "e1", "1", "read_file", `{"path":"/a"}`)
+	if last := s.engine.awaiting[len(s.engine.awaiting)-1]; last.env.ID != "e1" || len(s.engine.awaiting) != 1 {
+		t.Errorf("%d wait, the last is %s: %s", len(s.engine.awaiting), last.env.ID, s.frames[len(s.frames)-1])
+	}
+}
