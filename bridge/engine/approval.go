@@ -285,6 +285,8 @@ func (e *Engine) startOrPark(c *inflight.Call) {
 	switch {
 	case e.stopping:
 		e.refuseUnstarted(c, refusal.ShuttingDown())
+	case c.Claim == inflight.Won && c.Life.Unwanted(): // it waited for the server meanwhile
+		e.refuseUnstarted(c, refusal.ProposalWithdrawn(c.Life.ID))
 	case !e.now.Before(s.StartBy):
 		e.refuseUnstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
 			Message: whatOf(c) + " was approved, but could not be started in time"})

@@ -152,6 +152,31 @@ func TestWhatHasComeByTheEndOfTheWindowIsReadBeforeItDecides(t *testing.T) {
 	}
 }
 
+// Its claim came first while the server was down, and then its proposer took it back: it ran when the
+// server was up again (seeds 12517, 18405).
+func TestWhatIsTakenBackBetweenItsClaimAndTheServerDoesNotRun(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		s := proposalStage(t, "mcpx/v0.1", forAll)
+		s.proposes("bob", "p1", "", "write_file", path, "")
+		s.answers("alice", s.questionTo("alice"), true, yes)
+		claim := s.claim("p1")
+		s.do(ServerDown{Reason: "exit", Cause: "exited", Retry: time.Second})
+		s.echo(claim)
+		if back {
+			s.withdraws("bob", "p1")
+		}
+		s.do(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+		s.frames = nil
+		s.answerListing(moreTools)
+		if ran := s.asked(); (ran == 1) == back {
+			t.Errorf("it was taken back: %t, and ran %d times", back, ran)
+		}
+		if back && (!s.noted(record.Ended, "withdrawn") || !s.noted(record.Withdrawn, "no_longer_needed") || !strings.Contains(s.frames[len(s.frames)-1], `"code":-31012`)) {
+			t.Errorf("it was taken back, and what is on record is %+v", s.notes)
+		}
+	}
+}
+
 // The window of a claim that could not leave begins when it does, also if it had been over
 // just before.
 func TestTheWindowOfAClaimThatWasHeldBeginsWhenItLeaves(t *testing.T) {

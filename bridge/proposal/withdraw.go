@@ -48,6 +48,9 @@ func (b *Book) Withdrawn(who, id, reason string) []Act {
 	return b.takenBack(who, id, reason, false)
 }
 
+// Unwanted reports whether its proposer took a proposal back while somebody served it.
+func (l *Life) Unwanted() bool { return l.unwanted != nil }
+
 // Lapsed says that a participant declares the time of its proposal over.
 func (b *Book) Lapsed(who, id, reason string) []Act { return b.takenBack(who, id, reason, true) }
 

@@ -689,3 +689,19 @@ func TestWhatComesBackIsWhatWasTaken(t *testing.T) {
 		}
 	}
 }
+
+// A proposal that the bridge has shown it serves is refused as withdrawn only where its proposer took it back.
+func TestWhatTheBridgeServesIsRefusedAsWithdrawnIfItWas(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		c := aChecker()
+		c.w.now = time.Minute
+		cl := c.enter(&said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true})
+		cl.shown = true
+		if back {
+			c.withdrawn(&said{from: "agent-b", kind: wire.Withdraw, corr: []string{"p"}})
+		}
+		if may := refusals[-31012](c, cl); may != back {
+			t.Errorf("it was taken back: %t, and may be refused for that: %t", back, may)
+		}
+	}
+}

@@ -41,7 +41,7 @@ var refusals = map[int]refusalRule{
 		return cl.method == "tools/call" && (cl.question != "" && c.mayHaveChanged(cl) || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
-		return slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
+		return cl.takenBackAt > 0 && cl.shown || slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
 	},
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
