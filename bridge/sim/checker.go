@@ -37,10 +37,11 @@ type checker struct {
 	lines      map[string]*line // those the server of now has read or will read, by id
 	answersOf  map[string][][]byte
 	looking    looking
-	used       map[string]int    // requests of others, by whom and under which id
-	untaken    map[string]bool   // ids of lines that could not be written
-	versions   map[string]string // of tools as last listed
-	first      map[string]string // and as first listed
+	used       map[string]int           // requests of others, by whom and under which id
+	requesting map[string][]envelopeKey // requests that name an id
+	untaken    map[string]bool          // ids of lines that could not be written
+	versions   map[string]string        // of tools as last listed
+	first      map[string]string        // and as first listed
 	grants     []grant
 	kept       map[string]bool // which of them were read back when this life began
 	books      []*rulebook     // in force, one after the other
@@ -81,7 +82,7 @@ func (c *checker) forget() {
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
-	c.untaken, c.used = map[string]bool{}, map[string]int{}
+	c.untaken, c.used, c.requesting = map[string]bool{}, map[string]int{}, map[string][]envelopeKey{}
 }
 
 // blame says that a promise was broken. Only the first few are kept.

@@ -705,3 +705,36 @@ func TestWhatTheBridgeServesIsRefusedAsWithdrawnIfItWas(t *testing.T) {
 		}
 	}
 }
+
+// Nobody can say who would serve what can be read in two ways: a request for it comes second if another
+// request names it, and not if it is the first (seed 50036585).
+func TestWhatCanBeReadInTwoWaysMayBeTaken(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		c := aChecker()
+		c.unreads[envelopeKey{"mallory", "p"}]++
+		if taken {
+			c.heard(&frame{said: said{id: "r1", from: "mallory", kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}}})
+		}
+		s := said{id: "r2", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true}
+		c.heard(&frame{said: s})
+		if may := refusals[-31014](c, c.claims[s.key()]); may != taken {
+			t.Errorf("it was requested before: %t, and this may come second: %t", taken, may)
+		}
+	}
+}
+
+// In mew somebody who may serve a proposal can answer it, and does so with what was meant for a question; with
+// an error nothing is done (seed 50040014).
+func TestAProposalThatIsAnsweredIsServed(t *testing.T) {
+	for result, served := range map[string]bool{no: true, `"error":{"code":-32601,"message":"no such method"}`: false} {
+		c := aChecker()
+		c.w.o.Protocol = "mew/v0.4"
+		c.heard(&frame{said: said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true}})
+		c.heard(&frame{said: said{id: "a", from: "alice", to: []string{us}, kind: wire.Response, method: "elicitation/create", corr: []string{"p"}, result: []byte(result)}})
+		s := said{id: "r", from: "agent-b", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true}
+		c.heard(&frame{said: s})
+		if may := refusals[-31014](c, c.claims[s.key()]); may != served {
+			t.Errorf("it was answered with %s, and may be served already: %t", result, may)
+		}
+	}
+}

@@ -78,6 +78,7 @@ type claim struct {
 	returns  bool   // and did not do it, or is gone
 	lostTo   string // of a proposal: who claimed it before that
 	rivalled bool   // somebody else claimed it at some time
+	answered bool   // of a proposal: somebody else who may serve it says that they did
 }
 
 // A vote is a yes that was said to a question.

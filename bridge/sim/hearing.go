@@ -15,6 +15,11 @@ func (c *checker) heard(f *frame) {
 	}
 	c.fills(s)
 	c.quiets(f)
+	if s.kind == wire.Request {
+		for _, id := range s.corr {
+			c.requesting[id] = append(c.requesting[id], s.key())
+		}
+	}
 	switch {
 	case s.broken:
 		c.mayBeNo(f.raw)

@@ -45,8 +45,8 @@ var refusals = map[int]refusalRule{
 	},
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
 	-31014: func(c *checker, cl *claim) bool {
-		return slices.ContainsFunc(c.order, func(of *claim) bool {
-			return of != cl && of.proc == cl.proc && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled)
+		return c.mayBeTakenUnread(cl) || slices.ContainsFunc(c.order, func(of *claim) bool {
+			return of != cl && of.proc == cl.proc && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled || of.answered)
 		})
 	},
 }

@@ -20,6 +20,7 @@ func (c *checker) concerns(s *said) {
 		if s.kind != wire.Request || cl.sameAs(s) {
 			cl.excuse("somebody else saw to it")
 		}
+		cl.answered = cl.answered || s.kind == wire.Response && c.w.o.Protocol == "mew/v0.4" && s.from != cl.from && cl.ableToServe(s.from) && !readAnswer(s.result, way{}).failed // (seed 50040014)
 	}
 }
 

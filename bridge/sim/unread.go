@@ -59,6 +59,14 @@ func (c *checker) mayBeUnread(ids []string) bool {
 	return false
 }
 
+// mayBeTakenUnread: somebody else has requested what a frame proposes that can be read in two
+// ways, and that a request is for (seed 50036585).
+func (c *checker) mayBeTakenUnread(cl *claim) bool {
+	return c.mayBeUnread(cl.corr) && slices.ContainsFunc(cl.corr, func(id string) bool {
+		return slices.ContainsFunc(c.requesting[id], func(by envelopeKey) bool { return by != cl.key() })
+	})
+}
+
 // unreadOffer reports whether a reject is of a frame that can be read in two ways, and
 // takes note of it.
 func (c *checker) unreadOffer(l *letter) bool {
