@@ -185,7 +185,7 @@ func (l *Lines) answer(ctx context.Context, it *item, v *approval.View, verb str
 			return
 		}
 	}
-	l.m.mine[it.ref()] = true
+	l.m.mine[it.ref()] = sentWords(v, r)
 	c, cancel := ask(ctx)
 	defer cancel()
 	o, err := it.src.Decide(c, inbox.Decide(v, &r))

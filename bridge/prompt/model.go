@@ -79,16 +79,16 @@ type model struct {
 	fetching ref  // of the one that is being fetched
 	stale    bool // view is not how it is now
 
-	left map[ref]item // listed no more, and no news of why
-	told map[ref]bool // of these there was news, but they are still in the list
-	mine map[ref]bool // decided here: no news that they are closed
-	sent map[ref]item // answered here, where the asker may say later what came of it
-	said []string     // to be put above
-	ring bool         // a question has come since this was last looked at
+	left map[ref]item   // listed no more, and no news of why
+	told map[ref]bool   // of these there was news, but they are still in the list
+	mine map[ref]string // decided here, and what is said when that was sent: no news that they are closed
+	sent map[ref]item   // answered here, where the asker may say later what came of it
+	said []string       // to be put above
+	ring bool           // a question has come since this was last looked at
 }
 
 func newModel(guard, silence time.Duration, resident bool) *model {
-	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]*Found{}, lists: map[string][]approval.Summary{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]bool{}, sent: map[ref]item{}}
+	return &model{guard: guard, silence: silence, resident: resident, sources: map[string]*Found{}, lists: map[string][]approval.Summary{}, left: map[ref]item{}, told: map[ref]bool{}, mine: map[ref]string{}, sent: map[ref]item{}}
 }
 
 func (m *model) say(format string, args ...any) {
@@ -225,7 +225,7 @@ func (m *model) shut() {
 // list is without the question, or after.
 func (m *model) closed(src *Found, e inbox.Event) {
 	r := ref{src.Name, e.ID}
-	if it, sent := m.sent[r]; sent && !m.mine[r] {
+	if it, sent := m.sent[r]; sent && m.mine[r] == "" {
 		delete(m.sent, r)
 		m.say("%s: %s", it.what(), text.Line(e.Because))
 		return
@@ -239,10 +239,10 @@ func (m *model) closed(src *Found, e inbox.Event) {
 		it, m.told[r] = item{src, m.lists[r.source][i]}, true
 	}
 	delete(m.left, r)
-	if m.mine[r] {
+	if says := m.mine[r]; says != "" {
 		delete(m.mine, r)
 		if e.Because == inbox.Answered {
-			m.answerSent(it)
+			m.answerSent(it, says)
 		}
 		return
 	}
@@ -250,12 +250,21 @@ func (m *model) closed(src *Found, e inbox.Event) {
 }
 
 // answerSent says that an answer is on its way to whoever asked, who may say later what came of it.
-func (m *model) answerSent(it item) {
+func (m *model) answerSent(it item, says string) {
 	if len(m.sent) > maxLeft {
 		clear(m.sent)
 	}
 	m.sent[it.ref()] = it
-	m.say("%s: your answer was sent", it.what())
+	m.say("%s: %s", it.what(), says)
+}
+
+// sentWords say of an answer that it was sent, and of a yes whether it is the last that was
+// needed: where it is the only one, the asker says no more.
+func sentWords(v *approval.View, r approval.Reply) string {
+	if r.Allow && v != nil && v.Have+1 >= v.Need {
+		return "sent; nobody else has to agree"
+	}
+	return "your answer was sent"
 }
 
 // lost: a source has gone away.

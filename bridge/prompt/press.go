@@ -313,14 +313,14 @@ func (m *model) filled(typed string, at time.Time) {
 func (m *model) answerAll(r approval.Reply) (wish, approval.Reply) {
 	m.mode = listing
 	for _, it := range m.swept {
-		m.mine[it.ref()] = true
+		m.mine[it.ref()] = sentWords(nil, r)
 	}
 	return send, r
 }
 
 func (m *model) answer(r approval.Reply) (wish, approval.Reply) {
 	m.mode = sending
-	m.mine[m.at] = true
+	m.mine[m.at] = sentWords(m.view, r)
 	return send, r
 }
 

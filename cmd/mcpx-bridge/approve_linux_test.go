@@ -231,7 +231,7 @@ func TestWhatAClientIsAskedIsAnsweredInTheTerminal(t *testing.T) {
 	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
 		t.Errorf("the caller got %s", got)
 	}
-	term.Sees("your answer was sent")
+	term.Sees("sent; nobody else has to agree")
 }
 
 // Whoever agrees from elsewhere sees who must agree besides and who has, the caller's words
@@ -262,6 +262,9 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 		t.Errorf("the caller's words stand there %d times:\n%s", n, ann)
 	}
 	agree(ann, func() bool { return strings.Contains(ann.String(), "your answer was sent") })
+	if strings.Contains(ann.String(), "nobody else") {
+		t.Errorf("carol has to agree too:\n%s", ann)
+	}
 	bridge.Sees("Needs        2; ann agreed", "Waiting for  you")
 	carol.Sees("a allow", "Needs        2; ann agreed", "Waiting for  you")
 	agree(carol, func() bool { return len(result) > 0 })
@@ -269,7 +272,7 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 		t.Errorf("the caller got %s", got)
 	}
 	ann.Sees("allowed by ann and carol")
-	carol.Sees("your answer was sent", "allowed by ann and carol")
+	carol.Sees("sent; nobody else has to agree", "allowed by ann and carol")
 }
 
 func TestServeAtATerminalSaysHowAClientGetsIt(t *testing.T) {
