@@ -11,12 +11,14 @@ type comparison struct {
 	named         map[*rule]map[string]bool // the tools of a rule
 	terms         map[[2]*Terms]bool        // whether the second are looser
 	left          budget                    // as maxCompared; below 0 nothing stands in for anything
+	limited       bool                      // a rule of after has a limit
 }
 
 // A lookup has the rules of a policy by what they say and by each tool that they name,
 // and the denies that hold whatever a call says by that alone.
 type lookup struct {
 	alike map[likeness][]*rule
+	wider map[likeness][]*rule // those that allow without a limit, by what they say but for their excepts
 	flat  map[string][]*rule
 }
 
@@ -24,15 +26,20 @@ type likeness struct{ said, tool string }
 
 func newComparison(before, after *Policy) *comparison {
 	return &comparison{before: before, after: after, was: before.lookup(), is: after.lookup(),
-		named: map[*rule]map[string]bool{}, terms: map[[2]*Terms]bool{}, left: maxCompared}
+		named: map[*rule]map[string]bool{}, terms: map[[2]*Terms]bool{}, left: maxCompared,
+		limited: slices.ContainsFunc(after.rules, func(r *rule) bool { return r.limit != nil })}
 }
 
 func (p *Policy) lookup() lookup {
-	l := lookup{map[likeness][]*rule{}, map[string][]*rule{}}
+	l := lookup{map[likeness][]*rule{}, map[likeness][]*rule{}, map[string][]*rule{}}
 	for _, r := range p.rules {
 		for _, tool := range r.tools {
 			key := likeness{r.said, tool}
 			l.alike[key] = append(l.alike[key], r)
+			if r.effect == Allow && r.limit == nil {
+				core := likeness{r.core, tool}
+				l.wider[core] = append(l.wider[core], r)
+			}
 			if r.plain && r.effect == Deny {
 				l.flat[tool] = append(l.flat[tool], r)
 			}
@@ -111,8 +118,26 @@ func (c *comparison) anyOf(rules []*rule, stands func(*rule) bool) bool {
 func (c *comparison) hadAsLoose(r *rule) bool {
 	alike, _ := c.was.others(r, false)
 	return c.anyOf(alike, func(o *rule) bool {
-		return o.effect == r.effect && c.within(r, o) && !c.looser(c.before.termsOf(o), c.after.termsOf(r))
+		return o.effect == r.effect && c.within(r, o) && !c.eases(o, r)
+	}) || c.hadWider(r)
+}
+
+// hadWider reports whether r only allows what a rule before did, which had no more excepts.
+// Where any rule has a limit that is not looked for: what one except costs to judge can
+// leave no work for the conditions of a rule whose limit stopped the call (see rulings).
+func (c *comparison) hadWider(r *rule) bool {
+	if c.limited || r.effect != Allow {
+		return false
+	}
+	return c.anyOf(c.was.wider[likeness{r.core, r.tools[0]}], func(o *rule) bool {
+		return c.left.spend(1+len(o.excepts)*len(r.excepts)) && len(beyond(o.excepts, r.excepts)) == 0 && c.within(r, o)
 	})
+}
+
+// eases reports whether after asks on easier terms than before, rules that say the same.
+// The terms of a rule that never asks are nobody's.
+func (c *comparison) eases(before, after *rule) bool {
+	return after.mayAsk() && c.looser(c.before.termsOf(before), c.after.termsOf(after))
 }
 
 // hasAsStrict reports whether there is a rule that stops what r, of the policy before,
@@ -127,7 +152,7 @@ func (c *comparison) hasAsStrict(r *rule) bool {
 		case o.plain && o.effect == Deny && r.aboutTools():
 			return true
 		}
-		return o.said == r.said && (o.effect == Deny || !c.looser(c.before.termsOf(r), c.after.termsOf(o)))
+		return o.said == r.said && !c.eases(r, o)
 	}
 	alike, denies := c.is.others(r, true)
 	return c.anyOf(denies, stands) || c.anyOf(alike, stands)

@@ -29,7 +29,7 @@ func (l *loader) rule(at item) {
 	known["as"] = func(v item) { r.terms = l.as(v) }
 	known["limit"] = func(v item) { r.limit = l.limit(v) }
 	known["say"] = func(v item) { r.say = l.say(v) }
-	known["except"] = func(v item) { r.except = l.excepts(v) }
+	known["except"] = func(v item) { r.except, r.excepts = l.excepts(v) }
 	if !l.fields(at, "a rule", known) {
 		return
 	}
@@ -40,7 +40,7 @@ func (l *loader) rule(at item) {
 	l.fitting(at, r)
 	r.where = append(condition{parts.method, newToolClause(r.tools)}, parts.rest...)
 	r.plain = len(parts.rest)+len(r.except) == 0 && parts.method.globs == nil && r.limit == nil
-	r.said = l.saying(at)
+	r.said, r.core = l.saying(at), l.saying(at, "except")
 	l.name(at, r)
 	l.p.rules = append(l.p.rules, r)
 }
@@ -92,8 +92,8 @@ func (l *loader) conditions(c *clauses, inRule bool) map[string]func(item) {
 	return known
 }
 
-// excepts reads one except or a list of them.
-func (l *loader) excepts(at item) (all []condition) {
+// excepts reads one except or a list of them, and what each says.
+func (l *loader) excepts(at item) (all []condition, said []string) {
 	if at.form != list {
 		at = item{form: list, values: []item{at}}
 	}
@@ -104,12 +104,12 @@ func (l *loader) excepts(at item) (all []condition) {
 		if l.fields(v, "except", known) && len(v.keys) == 0 {
 			l.wrong(v, "", "an empty except would take the whole rule away")
 		}
-		all = append(all, c.rest)
+		all, said = append(all, c.rest), append(said, l.saying(v))
 	}
 	if len(all) == 0 {
 		l.wrong(at, "", "except is empty")
 	}
-	return all
+	return all, said
 }
 
 // oddGlob finds what is a pattern elsewhere, but not here.
@@ -316,13 +316,14 @@ func (l *loader) sum(at item, m *limit) {
 	}
 }
 
-// saying is all of a rule that decides whether it applies, in one spelling: not its
-// name, its words to the caller, the tools that it names, nor how it asks. The
-// groups stand for their members.
-func (l *loader) saying(at item) string {
+// saying is all of a rule, or of an except, that decides whether it applies, in one
+// spelling: not its name, its words to the caller, the tools that it names, how it asks,
+// nor the keys of besides. The groups stand for their members.
+func (l *loader) saying(at item, besides ...string) string {
 	rest := item{form: mapping}
+	silent := append(besides, "name", "say", "allow", "ask", "deny", "as")
 	for i, key := range at.keys {
-		if !slices.Contains([]string{"name", "say", "allow", "ask", "deny", "as"}, key.text) {
+		if !slices.Contains(silent, key.text) {
 			rest.keys, rest.values = append(rest.keys, key), append(rest.values, at.values[i])
 		}
 	}

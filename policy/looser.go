@@ -22,7 +22,7 @@ func Looser(before, after *Policy) []string {
 	told := map[*rule]bool{} // with its name and its words
 	for _, r := range after.rules {
 		told[r] = r.opens(after) && !c.hadAsLoose(r)
-		add(told[r], "%s is new or changed, and lets calls through: %s %s%s", r.title(), r.effect, r.tools, r.words())
+		add(told[r], "%s is new or changed, and may let more through: %s %s%s", r.title(), r.effect, r.tools, r.words())
 	}
 	for _, r := range after.rules { // a rule that asks stands in for the default, and so for whom that would ask
 		eased := r.effect == Ask && !r.opens(after) && c.looser(before.defaultTerms(), after.termsOf(r))

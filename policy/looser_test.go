@@ -38,7 +38,7 @@ redact: ["*token*", /a/b]
 		{"words", "say: No.", "say: Never.", `rule never (line 7) says other words: "Never.", and said "No."`},
 		{"more hidden", "/a/b]", `/a/b, "*key*"]`, "redact hides *key* too"},
 		{"the default", "default: deny", "default: ask", "the default is ask, and was deny"},
-		{"one tool more", `list]`, `list, move]`, "rule reads (line 6) is new or changed, and lets calls through: allow read_*, list, move"},
+		{"one tool more", `list]`, `list, move]`, "rule reads (line 6) is new or changed, and may let more through: allow read_*, list, move"},
 		{"another directory", "under: /srv", "under: /", "rule reads"},
 		{"a deny is gone", `- {name: never, deny: ["*"], args: {path: {glob: "**/.env"}}, say: No.}`, "", "rule never (line 7) is gone or changed, and held calls back: deny *"},
 		{"a deny of less", `glob: "**/.env"`, `glob: "/x/.env"`, "rule never"},
@@ -69,6 +69,34 @@ redact: ["*token*", /a/b]
 	}
 }
 
+// A rule that allowed less by one except more was said to let calls through, and so was one
+// that stood there unchanged when the default ask got other people.
+func TestARuleThatOnlyAllowsLessIsNotSaidToAllowMore(t *testing.T) {
+	const base = "version: 1\ndefault: deny\napprovers: {ops: [ann]}\nrules:\n- {name: reads, allow: ['read_*', list], except: {from: ops}}\n- {name: never, deny: [x], except: {from: bob}}\n"
+	const other = "{args: {path: {glob: '*.key'}}}"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"one more", "except: {from: ops}}", "except: [" + other + ", {from: ops}]}", ""},
+		{"one more, and a tool less", "['read_*', list], except: {from: ops}}", "[list], except: [{from: ops}, " + other + "]}", ""},
+		{"people for what no rule asks about", "rules:", "asks: {default: {of: [ann]}}\nrules:", "the default asks more people: ann"},
+
+		{"another", "except: {from: ops}}", "except: " + other + "}", "rule reads (line 5) is new or changed, and may let more through"},
+		{"none", ", except: {from: ops}}", "}", "rule reads"},
+		{"a smaller group in it", "ops: [ann]", "ops: [bob]", "rule reads"},
+		{"one more of a deny", "except: {from: bob}}", "except: [{from: bob}, " + other + "]}", "rule never (line 6) is gone or changed, and held calls back"},
+		{"a condition less", "except: {from: ops}}", "except: [{from: ops}, " + other + "]}\n- {allow: [list]}", "rule allow list"},
+		{"beside a limit", "except: {from: ops}}", "except: [{from: ops}, " + other + "]}\n- {name: pays, ask: [list], limit: {count: 1/day}}", "rule reads"},
+	} {
+		after := strings.Replace(base, c.old, c.new, 1)
+		if after == base {
+			t.Fatal(c.name)
+		}
+		got := strings.Join(policy.Looser(load(t, base), load(t, after)), "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "the default") && strings.Contains(got, "rule ") {
+			t.Errorf("%s\ngot  %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
 // A file that trusted the server less, or let fewer words pass, waited for a yes, with
 // "server is changed" for whoever had to give it.
 func TestAStricterServerSectionWaitedForAYes(t *testing.T) {
@@ -94,6 +122,9 @@ func TestNothingIsLooserThatIsNotSaidToBe(t *testing.T) {
 			changed = slices.Delete(changed, 0, 1)
 		case n > 0 && d.IntN(3) == 0:
 			changed[d.IntN(n)] = d.rule(d.one("allow", "ask", "deny"))
+		case n > 0 && d.IntN(3) == 0:
+			i := d.IntN(n)
+			changed[i] = lessBy(changed[i], d.conditions("except"))
 		default:
 			changed = append(changed, d.rule(d.one("ask", "deny", "deny")))
 		}
@@ -113,6 +144,14 @@ func TestNothingIsLooserThatIsNotSaidToBe(t *testing.T) {
 	if quiet < rounds/10 {
 		t.Errorf("only %d of %d are tighter", quiet, rounds)
 	}
+}
+
+// lessBy is a rule with an except, which it may have had.
+func lessBy(rule, except string) string {
+	if strings.Contains(rule, "except") {
+		return rule
+	}
+	return strings.Replace(rule, "}\n", ", except: {"+except+"}}\n", 1)
 }
 
 func TestAnAskThatNobodyCouldEverAnswer(t *testing.T) {

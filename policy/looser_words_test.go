@@ -46,7 +46,7 @@ func TestAnotherNameOfARuleThatAsksCountedAtOnce(t *testing.T) {
 		{"a limit that asks", "version: 1\ndefault: deny\nrules:\n - {name: pays, allow: [pay], limit: {count: 1/day, over: ask}}\n", "pays", "checked", "rule checked (line 4) asks under a name that nobody has been asked under: allow pay"},
 		{"one for other tools", allowing, "careful, ask: ['write_*']", "careful, ask: ['write_*', 'move_*']", ""},
 		{"swapped", allowing + " - {name: grave, ask: ['delete_*']}\n", "careful, ask: ['write_*']}\n - {name: grave, ask: ['delete_*']}", "grave, ask: ['write_*']}\n - {name: careful, ask: ['delete_*']}", "rule grave (line 4) asks under a name"},
-		{"what a new rule says", asking, "rules:\n", "rules:\n - {name: x, ask: [x], say: go on}\n", `rule x (line 5) is new or changed, and lets calls through: ask x, and it says "go on"`},
+		{"what a new rule says", asking, "rules:\n", "rules:\n - {name: x, ask: [x], say: go on}\n", `rule x (line 5) is new or changed, and may let more through: ask x, and it says "go on"`},
 
 		{"a deny with words of its own", asking, "rules:\n", "rules:\n - {name: never, deny: ['*'], say: Not today.}\n", ""},
 		{"a rule that is gone", allowing, "default: allow\nrules:\n - {name: careful, ask: ['write_*']}", "default: deny", ""},

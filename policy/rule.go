@@ -18,8 +18,11 @@ type rule struct {
 	limit  *limit
 	say    string
 
-	said  string // what decides whether it applies, as the file says it, to compare files
-	plain bool   // nothing but the tool decides, for warnings
+	said    string   // what decides whether it applies, as the file says it, to compare files
+	core    string   // that without its excepts
+	excepts []string // and each of these
+
+	plain bool // nothing but the tool decides, for warnings
 	tools globs
 }
 

@@ -178,7 +178,7 @@ func (s *settings) startFlag(f *pflag.FlagSet) {
 // policyFlags say what may run, who is asked, and where that is put on record.
 func (s *settings) policyFlags(f *pflag.FlagSet) {
 	s.ruleFlags(f)
-	f.Lookup("policy").Usage += "; a saved change counts at once, or after your yes if it lets more through"
+	f.Lookup("policy").Usage += "; a saved change counts at once, or after your yes if it may let more through"
 	f.StringVar(&s.Audit, "audit", "", "keep the record in this `FILE`, or off; left out, it is in the state directory")
 	f.StringVar(&s.AuditSync, "audit-sync", "decisions", "what waits for the disk, `WHAT`: decisions, always or never")
 	f.StringArrayVar(&s.Provides, "provides", nil, "say that the server is for `WORD`, which proposers may require; repeatable")

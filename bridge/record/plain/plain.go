@@ -94,7 +94,7 @@ func Words(r *record.Record) string {
 		}
 		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r) + question(r)
 	case record.ReloadWaiting:
-		out := "the policy file lets more through, or shows people less or other words; the old rules stay until somebody at this machine agrees (mcpx-bridge approvals) or restarts the bridge: " + r.Detail
+		out := "the policy file may let more through, or shows people less or other words; the old rules stay, and what it forbids newly waits too, until somebody at this machine agrees (mcpx-bridge approvals) or restarts the bridge: " + r.Detail
 		if r.Count > 1 {
 			out += fmt.Sprintf(", and %d more", r.Count-1)
 		}
@@ -144,7 +144,7 @@ func fileInWords(r *record.Record) string {
 	case "too_large":
 		return fmt.Sprintf("the policy file is looser in %d ways, too many to ask about, and does not count: make the change in smaller steps, or restart the bridge with it", r.Count)
 	}
-	return "the policy file that lets more through: " + r.Verdict + deciders(r)
+	return "the policy file that may let more through: " + r.Verdict + deciders(r)
 }
 
 // wanted says what a caller wants to do.
