@@ -38,7 +38,7 @@ func Explain(d Decision, args string) string {
 	for _, line := range d.because() {
 		b.WriteString("  " + line + "\n")
 	}
-	if d.Say != "" {
+	if d.Say != "" && d.Verdict == Deny {
 		fmt.Fprintf(&b, "  the caller is told: %s\n", d.Say)
 	}
 	if d.Ask != nil {

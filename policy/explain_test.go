@@ -67,6 +67,13 @@ rules:
   -     deploys (line 24): the tool is none of deploy
   -     refunds (line 25): the tool is none of create_refund
 `},
+		// who was declined never heard what the rule that asked says, though that stood here
+		{load(t, "default: deny\nrules:\n- {ask: [t], say: Deletes need two.}\n").Decide(call(`{}`), nil), `ASK: t from agent
+  because of ask t (line 3): the tool is t
+  asked: local (the person at the bridge), within 5m
+rules:
+  ask   ask t (line 3): the tool is t
+`},
 		{unanswerable.Decide(policy.Call{From: "ann", Via: "proposal", Method: "tools/call", Tool: "a b\u202e"}, nil), `ASK: "a b\u{202e}" from ann, as a proposal
   because no rule matches, and the default is ask
   nobody can agree: it takes 2, and 1 may

@@ -97,6 +97,14 @@ func (s *scrutiny) sumsHidden(r *rule) []string {
 	return []string{fmt.Sprintf("%s sums %s, which redact keeps off the record: after a restart, one call from before it uses up the whole sum", r.title(), r.limit.sumOf.label)}
 }
 
+// unsaid warns of words that no caller gets.
+func unsaid(r *rule) []string {
+	if r.say == "" || r.effect == Deny || r.limit != nil && r.limit.over == Deny {
+		return nil
+	}
+	return []string{r.title() + " never denies a call, so nobody is told what it says: say is for callers whom the rule denies"}
+}
+
 // askedOfCallers warns of callers whose calls nobody else could agree to.
 func (s *scrutiny) askedOfCallers(r *rule) []string {
 	if r.effect != Ask {
@@ -151,6 +159,7 @@ func (s *scrutiny) warnings() (all []string) {
 		all = append(all, s.askedOfCallers(r)...)
 		all = append(all, s.untrusted(r)...)
 		all = append(all, s.sumsHidden(r)...)
+		all = append(all, unsaid(r)...)
 		if len(s.tools) > 0 && r.aboutTools() && s.left.spend(1) {
 			all = append(all, s.fitting(r)...)
 		}

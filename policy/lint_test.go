@@ -101,6 +101,10 @@ func TestWarnings(t *testing.T) {
 		{"default: allow\nrules:\n- {allow: read_file, limit: {count: 1/day}}", ""},
 		{"default: ask\nredact: ['*amount*']\nrules:\n- {allow: odd, limit: {sum: {arg: /amount, max: 1, window: day}}}", "rule allow odd (line 4) sums args/amount, which redact keeps off the record"},
 
+		{"default: ask\nrules:\n- {ask: read_file, say: Two have to agree.}", "rule ask read_file (line 3) never denies a call, so nobody is told what it says: say is for callers whom the rule denies"},
+		{"default: ask\nrules:\n- {allow: read_file, limit: {count: 1/day, over: ask}, say: No.}", "never denies a call"},
+		{"default: ask\nrules:\n- {allow: read_file, limit: {count: 1/day}, say: Tomorrow.}\n- {deny: write_file, say: No.}", ""},
+
 		{"default: ask\nasks: {default: {of: agent-a}}\nrules:\n- {ask: read_file, from: agent-a}", "rule ask read_file (line 4) asks when agent-a calls, and then nobody could agree: a caller never decides on its own call"},
 		{"default: ask\napprovers: {ops: [a1, b1]}\nasks: {two: {of: ops, need: 2}}\nrules:\n- {ask: read_file, from: [ops, 'x*'], as: two}", "asks when b1 calls, and then nobody"},
 		{"default: ask\nasks: {default: {of: [agent-a, bob]}}\nrules:\n- {ask: read_file, from: agent-a}", ""},
