@@ -102,7 +102,11 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v := &q.View
 	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], text.Line(e.Metadata.Priority)
 	v.Asked, v.Deadline, v.Me = now, now.Add(e.timeout()), text.Line(me)
-	v.tally(e.Metadata.Need, e.Metadata.Agreed)
+	need := e.Metadata.Need
+	if need == 0 && len(e.Metadata.Why) > 0 {
+		need = 1 // who says why says how many too, where that is more than one
+	}
+	v.tally(need, e.Metadata.Agreed)
 	v.why(e.Metadata.Why)
 	v.Headline = e.headline(&m)
 	q.form(&e)
@@ -139,9 +143,9 @@ func (v *View) why(raw []byte) {
 	}
 }
 
-// tally says how many must agree, and that of these who do by now, beside us.
+// tally says how many must agree, 0 where the asker does not say, and who does by now, beside us.
 func (v *View) tally(need int, agree []string) {
-	v.Need, v.Have, v.People = max(need, 1), len(agree), nil
+	v.Need, v.Have, v.People = need, len(agree), nil
 	for _, who := range agree {
 		v.People = append(v.People, Person{Who: text.Line(who), State: stateNames[agreed]})
 	}

@@ -259,10 +259,11 @@ func (m *model) answerSent(it item, says string) {
 }
 
 // sentWords say of an answer that it was sent, and of a yes whether it is the last that was
-// needed: where it is the only one, the asker says no more.
+// needed: where it is the only one, the asker says no more. Who changes something has the
+// others asked anew.
 func sentWords(v *approval.View, r approval.Reply) string {
-	if r.Allow && v != nil && v.Have+1 >= v.Need {
-		return "sent; nobody else has to agree"
+	if r.Allow && v != nil && v.Need > 0 && v.Have+1 >= v.Need && len(r.Fields) == 0 {
+		return "your yes was the last needed"
 	}
 	return "your answer was sent"
 }
