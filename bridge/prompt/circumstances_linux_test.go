@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,8 +97,7 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 		s.Types("r")
 		s.saysAll("r remember: this very call of agent-a, until ", "or until the caller leaves or the bridge stops")
 		s.Types("a")
-		s.saysAll("allow this call, and remember this very call of agent-a, until ", "or until the caller leaves or the bridge stops? any other key does not",
-			"type the first 2 of "+s.short(h, id)+":", `/path = "/a"`)
+		s.saysAll("allow this call, and remember this very call of agent-a, until ", "or until the caller leaves or the bridge stops? type "+s.short(h, id)[:2]+"; any other key goes back", `/path = "/a"`)
 		s.Types(s.short(h, id)[:2])
 		if got := h.Next(t); got.Outcome != approval.Allowed || got.Made == nil || got.Made.Keep != "session" {
 			t.Errorf("settled as %+v", got)
@@ -121,12 +121,46 @@ func TestTheArgumentsStayWhileALongChangeIsConfirmed(t *testing.T) {
 		s.Types("e")
 		s.Sees("Text: ")
 		s.Types("!\r")
-		s.saysAll("allow this call with text = \"0123456789", " more lines …", `6789!"`, "? any other key does not", "type the first 2 of "+s.short(h, id)+":",
+		s.saysAll("allow this call with text = \"0123456789", " more lines …", `6789!"`, "? type "+s.short(h, id)[:2]+"; any other key goes back",
 			`Arguments /path = "/srv/a.conf" /text = "0123456789`)
 		s.Types(s.short(h, id)[:2])
 		if got := h.Next(t); got.Outcome != approval.Allowed || !strings.Contains(string(got.Args), long+"!") {
 			t.Errorf("settled as %+v", got)
 		}
+	}
+}
+
+// The lost line was the first one: who asks for what. The log and the circumstances give way to
+// it, and to the arguments, while one confirms and while one is told why not.
+func TestWhoAsksForWhatStaysWhileOneConfirms(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{"path":"/srv/notes/todo.txt","content":"# To do\n- water the plants\n- call ann\n- mend the gate\n- write the report\n"}`)
+		q.Caller, q.Hints = "bob", policy.Hints{ReadOnly: new(false), Destructive: new(true)}
+		q.About = "Create a new file or completely overwrite an existing file with new content. Use with caution as it will overwrite existing files without warning."
+		id := h.Ask(q)
+		s := sit(t, dir, prompt.Options{Resident: true, Silence: time.Hour}, columns, 24)
+		for i := range 24 {
+			fmt.Fprintf(s.p.Above(), "log line %d\n", i)
+		}
+		s.Sees("log line 23", "d deny")
+		s.Types("x")
+		s.Sees("a allow")
+		stays := func(what string) {
+			t.Helper()
+			s.saysAll(what, "bob requests permission to execute write_file Arguments /path = \"/srv/notes/todo.txt\" /content = 6 lines │ # To do",
+				"│ - write the report │")
+			if _, ours, _ := strings.Cut(s.Terminal.String(), " 1 of 1   fs"); strings.Count(ours, "\n") >= 24 {
+				t.Errorf("it has more lines than the terminal:\n%s", ours)
+			}
+		}
+		first := s.short(h, id)[:2]
+		s.Types("a")
+		stays("allow this call? type " + first + "; any other key goes back >")
+		s.Types(string(first[0] ^ 1))
+		stays("that is not " + first + "…: type a, then the first two characters of the digest; answers are locked until you stop typing for a second")
+		s.Types("z")
+		stays("that key is no answer; is this the right window? answers are locked until you stop typing for a second")
 	}
 }
 

@@ -1,14 +1,15 @@
 // Package prompt puts questions before the person at a terminal, and takes
 // their answers.
 //
-//	inboxes (of bridges, or of a participant) -> list -> one question, to its end -> a key, and Enter -> answer
+//	inboxes (of bridges, or of a participant) -> list -> one question, to its end -> keys -> answer
 //
 // A question that comes up sounds the bell, and the title of the window counts those that
 // are open.
 //
 // It draws on the last lines of the screen, so that what is said above stays.
-// A decision takes a key and Enter, is for what has been shown to its end, and
-// is never taken from keys that were typed before that was on the screen.
+// A yes takes a key and the beginning of the digest, all else a key and Enter. A decision is for
+// what has been shown to its end, and never comes of keys that were typed before that was on the
+// screen.
 // Without a terminal it is spoken to in lines ([Lines]), and each answer must repeat the
 // digest of its question.
 //

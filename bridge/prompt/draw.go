@@ -53,7 +53,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 		help += "   q quit"
 	}
 	if m.locked(now) {
-		help = wrongWindow
+		help = m.lockedBy
 	}
 	bottom, cursor := m.bottom(help, columns, lines)
 	all, at, room := m.items, m.place(), max(lines-1-len(bottom), 1)
@@ -85,8 +85,7 @@ func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	p := panel{rows: []row{{spread(title, text.Left(it.q.Deadline.Sub(now))+"   "+it.q.Short+" ", columns), bar}}}
 	if m.view != nil {
 		if m.columns != columns {
-			m.page, m.arguments = pageOf(m.view, columns)
-			m.columns = columns
+			m.page, m.columns = pageOf(m.view, columns), columns
 		}
 		bottom, _ := m.bottom(m.help(now), columns, lines)
 		p.rows = append(p.rows, m.leaf(columns, lines-1-len(bottom))...)
@@ -136,7 +135,7 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 		}
 		all = append(all, rows(strong, above...)...)
 	}
-	if text.Width(e.ask) > e.room(columns) { // it gets lines of its own
+	if text.Width(e.ask) > columns/2 { // it gets lines of its own
 		all = append(all, rows(strong, wrap(e.ask, columns)...)...)
 		e.ask = "> "
 	}
@@ -170,15 +169,13 @@ func shortened(all []string, most int) []string {
 	return slices.Concat(all[:most-3], []string{fmt.Sprintf("… %d more lines …", over+1)}, all[len(all)-2:])
 }
 
-const wrongWindow = "that key is no answer; is this the right window? answers wait for a moment without keys"
-
 // help names the keys that have a meaning now.
 func (m *model) help(now time.Time) string {
 	if m.view == nil || m.mode == sending {
 		return "…"
 	}
 	if m.locked(now) {
-		return wrongWindow
+		return m.lockedBy
 	}
 	var keys []string
 	add := func(when bool, text string) {

@@ -12,7 +12,6 @@ import (
 type editor struct {
 	above   string // what stands on lines of its own before that, "" for nothing
 	ask     string // what stands before it
-	least   int    // for how many characters there must be room behind that; 0: half a line
 	text    []rune
 	at      int      // where the next character goes
 	choices []string // that Tab goes through; nil: any text
@@ -76,18 +75,10 @@ func (e *editor) choose(step int) {
 	*e = newEditor(e.ask, e.choices[((i+step)%n+n)%n], e.choices)
 }
 
-// room is how many columns of width what stands before the text may take.
-func (e *editor) room(width int) int {
-	if e.least > 0 {
-		return width - e.least - 1
-	}
-	return width / 2
-}
-
 // line is the editor as it is seen in width columns, and where the cursor is.
 // Of a long text the part around the cursor is seen.
 func (e *editor) line(width int) (line string, cursor int) {
-	ask := text.Fit(e.ask, max(e.room(width), 1))
+	ask := text.Fit(e.ask, max(width/2, 1))
 	room := max(width-text.Width(ask)-1, 1)
 	from := 0
 	for text.Width(string(e.text[from:e.at])) > room {

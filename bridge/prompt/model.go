@@ -61,7 +61,6 @@ type model struct {
 	columns   int       // of page
 	top       int       // first line of page that is seen
 	was       int       // top before it was confirmed
-	arguments int       // the line of page with which the arguments begin
 	height    int       // lines of page that are seen
 	ended     bool      // its end has been seen
 	since     time.Time // when it came before the person's eyes; zero: not yet
@@ -74,7 +73,10 @@ type model struct {
 	swept     []item    // that are being denied together
 	hint      string    // a line for the person, until the next key
 	confirmed time.Time // when confirming began
+	hasty     bool      // some of what confirms was typed faster than one can read
+	counts    time.Time // when that is a yes, if nothing follows; zero: it is not whole
 	lockedAt  time.Time // of the last key while answers are locked; zero: they are not
+	lockedBy  string    // why they are, in words
 
 	fetching ref  // of the one that is being fetched
 	stale    bool // view is not how it is now

@@ -7,17 +7,15 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// pageOf sets a question out in columns: all of it, however long. The arguments,
-// which begin at the line that it returns, come before the circumstances: they
-// are what is agreed to, and are seen while one confirms.
-func pageOf(v *approval.View, columns int) (page []row, arguments int) {
+// pageOf sets a question out in columns: all of it, however long. The arguments come before
+// the circumstances: they are what is agreed to, and are seen while one confirms.
+func pageOf(v *approval.View, columns int) (page []row) {
 	exact := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
 	add := func(l look, text string) { page = append(page, rows(l, wrapProse(text, columns)...)...) }
 	addHead(v, add)
-	arguments = len(page)
 	addArguments(v, exact)
 	addCircumstances(v, add)
-	return page, arguments
+	return page
 }
 
 // addHead adds who wants what, and what in it cannot be seen as it is.

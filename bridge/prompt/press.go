@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -58,8 +57,13 @@ func (m *model) listen(at time.Time) {
 	m.lockedAt = at
 }
 
-// lock takes no answers until there was silence.
-func (m *model) lock(at time.Time) { m.lockedAt = at }
+// lock takes no answers until there was silence, and says why.
+func (m *model) lock(at time.Time, why string) { m.lockedAt, m.lockedBy = at, why+untilSilence }
+
+const (
+	untilSilence = "answers are locked until you stop typing for a second"
+	wrongWindow  = "that key is no answer; is this the right window? "
+)
 
 func (m *model) locked(now time.Time) bool {
 	return !m.lockedAt.IsZero() && now.Sub(m.lockedAt) < m.silence
@@ -119,7 +123,7 @@ func (m *model) pressInList(k key) wish {
 		if !m.resident {
 			return quit
 		}
-		m.lock(k.at)
+		m.lock(k.at, wrongWindow)
 	case 'j', 'n', down:
 		m.step(1)
 	case 'k', 'p', up:
@@ -132,7 +136,7 @@ func (m *model) pressInList(k key) wish {
 			m.sweep()
 		}
 	default:
-		m.lock(k.at)
+		m.lock(k.at, wrongWindow)
 	}
 	return nothing
 }
@@ -141,7 +145,7 @@ func (m *model) pressInList(k key) wish {
 func (m *model) choose(k key) {
 	r := k.r
 	if !slices.Contains([]rune("adegr"), r) {
-		m.lock(k.at)
+		m.lock(k.at, wrongWindow)
 		return
 	}
 	if m.locked(k.at) {
@@ -194,7 +198,7 @@ func (m *model) nextRemember() {
 }
 
 // confirm asks for what typing that is meant for another window does not hold:
-// the beginning of the digest. The arguments are on the screen meanwhile.
+// the beginning of the digest. Who asks for what is on the screen meanwhile.
 func (m *model) confirm(at time.Time) {
 	what := "allow this call"
 	keeps := m.keep() == "session" || m.keep() == "always"
@@ -207,10 +211,10 @@ func (m *model) confirm(at time.Time) {
 	case keeps:
 		what += ", and remember " + m.remembered(at)
 	}
-	m.mode, m.line = confirming, newEditor(fmt.Sprintf("type the first %d of %s: ", confirmedBy, m.view.Short), "", nil)
-	m.line.above, m.line.least = what+"? any other key does not", confirmedBy
-	m.confirmed, m.was = at, m.top
-	m.top = m.arguments
+	m.mode, m.line = confirming, newEditor("> ", "", nil)
+	m.line.above = what + "? type " + m.view.Short[:confirmedBy] + "; any other key goes back"
+	m.confirmed, m.hasty, m.counts = at, false, time.Time{}
+	m.was, m.top = m.top, 0
 }
 
 func changesOf(entries []approval.Entry) (changes []string) {
@@ -223,23 +227,59 @@ func changesOf(entries []approval.Entry) (changes []string) {
 // confirmedBy is how many characters of the digest a yes takes.
 const confirmedBy = 2
 
-// pressInConfirmation takes the beginning of the digest and nothing else. What
-// comes at once after the key that began it was typed by somebody who did not
-// read what is asked.
+// pressInConfirmation takes the beginning of the digest and nothing else. What is typed faster
+// than one can read may be for another window, as "adb devices": it counts when nothing more
+// has come for m.guard.
 func (m *model) pressInConfirmation(k key) (wish, approval.Reply) {
 	typed, want := m.line.String()+string(k.r), m.view.Short[:confirmedBy]
-	switch read := k.at.Sub(m.confirmed) >= m.guard; {
-	case read && typed == want:
-		return m.answer(approval.Reply{Allow: true, Remember: m.keep(), Fields: m.entries})
-	case read && strings.HasPrefix(want, typed):
-		m.line.key(k.r)
+	if !strings.HasPrefix(want, typed) {
+		m.takeBack(k)
 		return nothing, approval.Reply{}
 	}
-	if k.r != escape && k.r != endOfText {
-		m.lock(k.at)
+	m.line.key(k.r)
+	m.hasty = m.hasty || k.at.Sub(m.confirmed) < m.guard
+	switch {
+	case typed != want:
+	case m.hasty:
+		m.counts = k.at.Add(m.guard)
+	default:
+		return m.allow()
 	}
-	m.mode, m.entries, m.top = reading, nil, m.was
 	return nothing, approval.Reply{}
+}
+
+// takeBack ends a confirmation with a key that is not the next of the digest.
+func (m *model) takeBack(k key) {
+	switch {
+	case k.r == escape || k.r == endOfText:
+		m.top = m.was
+	case strings.ContainsRune("0123456789abcdef", k.r) && m.counts.IsZero():
+		m.lock(k.at, "that is not "+m.view.Short[:confirmedBy]+"…: type a, then the first two characters of the digest; ")
+	default:
+		m.lock(k.at, wrongWindow)
+	}
+	m.mode, m.entries = reading, nil
+}
+
+func (m *model) allow() (wish, approval.Reply) {
+	return m.answer(approval.Reply{Allow: true, Remember: m.keep(), Fields: m.entries})
+}
+
+// countsAt is when a yes counts that was typed faster than one can read; the zero time: there is
+// none.
+func (m *model) countsAt() time.Time {
+	if m.mode != confirming {
+		return time.Time{}
+	}
+	return m.counts
+}
+
+// wait is what comes of a yes that was typed so fast, once nothing has followed it.
+func (m *model) wait(now time.Time) (wish, approval.Reply) {
+	if at := m.countsAt(); at.IsZero() || now.Before(at) {
+		return nothing, approval.Reply{}
+	}
+	return m.allow()
 }
 
 // fill begins to type into a field.

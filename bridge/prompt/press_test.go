@@ -64,3 +64,46 @@ func TestWhatIsOfferedNoMoreIsNotChosen(t *testing.T) {
 		})
 	}
 }
+
+// Whoever knows how types it faster than one can read. So does whoever begins a command in the
+// wrong window, as "adb devices", and goes on.
+func TestTheDigestMayBeTypedFastIfNothingFollows(t *testing.T) {
+	const ms = time.Millisecond
+	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		typed string
+		after []time.Duration // the a
+		sent  time.Duration   // 0: not at all
+		says  string
+	}{
+		"slowly":               {"9c", []time.Duration{400 * ms, 410 * ms}, 410 * ms, ""},
+		"fast":                 {"9c", []time.Duration{100 * ms, 250 * ms}, 650 * ms, ""},
+		"the first of it fast": {"9c", []time.Duration{399 * ms, 900 * ms}, 1300 * ms, ""},
+		"with Enter behind it": {"9c\r", []time.Duration{100 * ms, 250 * ms, 649 * ms}, 0, wrongWindow},
+		"as part of a word":    {"9c9", []time.Duration{100 * ms, 250 * ms, 400 * ms}, 0, wrongWindow},
+		"taken back":           {"9c\x1b", []time.Duration{100 * ms, 250 * ms, 400 * ms}, 0, ""},
+		"wrong":                {"9d", []time.Duration{500 * ms, 600 * ms}, 0, "that is not 9c…: type a, then the first two characters of the digest; "},
+		"no digit":             {"9z", []time.Duration{500 * ms, 600 * ms}, 0, wrongWindow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(400*ms, time.Second, true)
+			m.view, m.since, m.ended = &approval.View{Summary: approval.Summary{Short: "9c01d2ee"}, Me: "local", People: []approval.Person{{Who: "local", State: "asked"}}}, start, true
+			begun := start.Add(time.Minute)
+			m.press(key{'a', begun})
+			var sent time.Duration
+			for i, r := range c.typed {
+				if w, _ := m.press(key{r, begun.Add(c.after[i])}); w == send {
+					sent = c.after[i]
+				}
+			}
+			for after := c.after[len(c.after)-1]; sent == 0 && after < 3*time.Second; after += ms {
+				if w, r := m.wait(begun.Add(after)); w == send && r.Allow {
+					sent = after
+				}
+			}
+			if sent != c.sent || c.says != "" && m.lockedBy != c.says+untilSilence || c.says == "" && m.lockedBy != "" {
+				t.Errorf("sent after %v; %q", sent, m.lockedBy)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -21,7 +22,7 @@ type Options struct {
 	// shows nothing while nothing is asked, and ends only with its context.
 	Resident bool
 	Plain    bool          // no colours
-	Guard    time.Duration // after a question came up, or a yes was begun, keys decide nothing for so long; default 400 ms
+	Guard    time.Duration // after a question came up keys decide nothing for so long, and a yes typed as fast counts if none follows for so long; default 400 ms
 	Silence  time.Duration // after a key that means nothing, no answer is taken until nothing was typed for so long; default 1 s
 }
 
@@ -38,6 +39,9 @@ const (
 	everySecond = time.Second // the clock, and whether we are in the foreground
 	findAgain   = 2 * time.Second
 )
+
+// logLines is how many lines above a question of many lines are left to the log.
+const logLines = 4
 
 // New returns a Prompt that has not touched the terminal.
 func New(o Options) *Prompt {
@@ -78,8 +82,15 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 		case f := <-p.posted:
 			f()
 		case k := <-keys:
-			if p.press(ctx, &parts, k) == quit {
+			w, r := p.m.press(k)
+			if w == quit {
 				return nil
+			}
+			p.send(ctx, &parts, w, r)
+		case <-after(p.m.countsAt()):
+			if len(keys) == 0 { // nothing has followed it
+				w, r := p.m.wait(time.Now())
+				p.send(ctx, &parts, w, r)
 			}
 		case <-tick.C:
 		}
@@ -101,8 +112,8 @@ func (p *Prompt) draw(t *terminal) {
 		p.m.since = time.Time{}
 	}
 	p.flush()
-	if p.o.Resident {
-		lines = max(lines*2/3, min(lines, 16)) // leave something of the log to be seen
+	if p.o.Resident && p.m.mode != confirming && !p.m.locked(time.Now()) {
+		lines = max(lines-logLines, min(lines, 16)) // leave something of the log to be seen
 	}
 	p.screen.call(p.m.ring, len(p.m.items))
 	p.m.ring = false
@@ -118,10 +129,18 @@ func (p *Prompt) flush() {
 	p.m.said = nil
 }
 
-func (p *Prompt) press(ctx context.Context, parts *sync.WaitGroup, k key) wish {
-	w, r := p.m.press(k)
+// after is told of a time when it has come; never of the zero time.
+func after(at time.Time) <-chan time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(at))
+}
+
+// send sends an answer, if that is the wish.
+func (p *Prompt) send(ctx context.Context, parts *sync.WaitGroup, w wish, r approval.Reply) {
 	if w != send {
-		return w
+		return
 	}
 	for _, l := range p.m.letters(&r) {
 		parts.Go(func() {
@@ -131,7 +150,6 @@ func (p *Prompt) press(ctx context.Context, parts *sync.WaitGroup, k key) wish {
 			p.post(ctx, func() { p.m.answered(l.it, r, o, err) })
 		})
 	}
-	return w
 }
 
 // fetch asks for the open question, if it is not here yet.

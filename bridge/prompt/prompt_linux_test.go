@@ -30,7 +30,7 @@ func (s *person) allows(h *inboxtest.Hall, id string) {
 	short := s.short(h, id)
 	s.Sees("a allow")
 	s.Types("a")
-	s.Sees("type the first 2 of " + short)
+	s.Sees("? type " + short[:2])
 	s.Types(short[:2])
 }
 
@@ -66,9 +66,9 @@ func TestAnyKeyButTheDigestTakesItBack(t *testing.T) {
 	for _, k := range []string{"\x1b", "\r", "n", "a\r", " ", wrong, s.short(h, id)[:1] + "\r", s.short(h, id)[:1] + "z"} {
 		s.Sees("a allow")
 		s.Types("a")
-		s.Sees("type the first 2 of")
+		s.Sees("any other key goes back")
 		s.Types(k)
-		s.Misses("type the first 2 of")
+		s.Misses("any other key goes back")
 	}
 	s.Sees("a allow")
 	if _, ok := h.Question(id); !ok {
@@ -89,9 +89,9 @@ func TestTheArgumentsStayOnTheScreenWhileOneConfirms(t *testing.T) {
 	s.Types("r")
 	s.Sees("remember: this very call")
 	s.Types("a")
-	s.Sees("type the first 2 of "+s.short(h, id), `/path = "/srv/a.txt"`, `/text = "short"`)
+	s.Sees("? type "+s.short(h, id)[:2], `/path = "/srv/a.txt"`, `/text = "short"`)
 	s.Types("\x1b") // and where one was is where one is again
-	s.Misses("type the first 2")
+	s.Misses("any other key goes back")
 	s.Sees("a allow")
 }
 
@@ -273,7 +273,7 @@ func TestAnAnswerTypedTwiceAnswersOnce(t *testing.T) {
 	s := sit(t, dir, prompt.Options{Guard: 200 * time.Millisecond}, 80, 24)
 	s.Sees("1 of 2")
 	s.Sees("a allow")
-	for !strings.Contains(s.Terminal.String(), "type the first 2 of") {
+	for !strings.Contains(s.Terminal.String(), "any other key goes back") {
 		s.Types("a")
 		select {
 		case <-s.Changed():
@@ -411,7 +411,7 @@ func TestLogGoesAboveTheQuestion(t *testing.T) {
 	}
 	fmt.Fprint(s.p.Above(), "half a line")
 	s.Types("a")
-	s.Sees("type the first 2 of")
+	s.Sees("any other key goes back")
 	fmt.Fprint(s.p.Above(), " and the rest\n")
 	s.Sees("half a line and the rest\n")
 	s.Types(s.short(h, id)[:2])

@@ -41,16 +41,15 @@ func at(t *testing.T, term *prompttest.Terminal, state string, args ...string) (
 	return stop
 }
 
-// agree allows the question on the screen, as a person does who reads before
-// typing: what comes in the first moments, or at once behind a key, counts for
-// nothing, and a key too many locks the answers for a second.
+// agree allows the question on the screen, as a person does who knows how: what comes in the
+// first moments counts for nothing, and a key too many locks the answers for a second.
 func agree(term *prompttest.Terminal, done func() bool) {
 	for !done() {
 		term.Types("a")
 		for range 12 {
-			if _, after, ok := strings.Cut(term.String(), "type the first 2 of "); ok {
-				time.Sleep(500 * time.Millisecond)
+			if _, after, ok := strings.Cut(term.String(), "? type "); ok {
 				term.Types(after[:2])
+				time.Sleep(500 * time.Millisecond) // it counts if nothing follows
 			}
 			time.Sleep(100 * time.Millisecond)
 			if done() {
