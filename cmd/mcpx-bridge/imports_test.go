@@ -48,7 +48,7 @@ var may = map[string]string{
 	"bridge/desktop/install":  "bridge/private bridge/text",
 
 	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox stdio/rawjson",
-	"policy/report":            "bridge/arguments bridge/audit bridge/text policy stdio/jsonrpc stdio/rawjson",
+	"policy/report":            "bridge/arguments bridge/audit bridge/fault bridge/text policy stdio/jsonrpc stdio/rawjson",
 	"stdio/stdiotest":          "stdio stdio/jsonrpc",
 	"stdio/stdiotest/watchdog": "",
 	"stdio/rawjson":            "stdio/jsonrpc",

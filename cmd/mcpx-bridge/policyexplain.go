@@ -64,7 +64,10 @@ The exit code is 0 whatever the verdict.`,
 }
 
 func (p *program) explainPolicy(cmd *cobra.Command, args []string) error {
-	if p.s.Policy == "" {
+	if p.s.Policy == "" && p.s.Records.Call != "" {
+		return misused("mcpx-bridge policy explain --policy FILE --call "+p.s.Records.Call,
+			"policy explain --call needs --policy FILE, the rules to judge the call by: the record has no more than their digest")
+	} else if p.s.Policy == "" {
 		return misused("usage: "+cmd.UseLine(), "policy explain needs --policy FILE")
 	}
 	now, err := p.onePolicy(p.s.Policy)
@@ -107,9 +110,9 @@ func (p *program) explainRecorded(cmd *cobra.Command, now *policy.Policy, args [
 	} else if err != nil {
 		return restless(strings.Join(logs, ", "), err)
 	}
-	c, err := found.Call()
+	c, err := found.Call(p.s.Policy)
 	if err != nil {
-		return fail(exitFailed, "", "--call: %w", err)
+		return err
 	}
 	for _, doubt := range found.Doubts(now, now) {
 		p.log.Warn(doubt)

@@ -92,7 +92,7 @@ func (all *Past) Doubts(before, after *policy.Policy) (said []string) {
 		what string
 	}{
 		{all.older, "left out: there are too many"},
-		{all.long, "left out: their arguments are too long to be on record"},
+		{all.long, "left out: their arguments are not on record"},
 		{all.hidden, "judged by what is on record of their arguments, of which some was hidden"},
 	} {
 		if d.n > 0 {

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -44,11 +48,34 @@ func FindCall(name string, logs []string) (*Recorded, error) {
 }
 
 // Call is the call as it was put before the policy of then. There is none where its
-// arguments were too long for the record.
-func (r *Recorded) Call() (policy.Call, error) {
-	calls := r.Calls()
-	if len(calls) == 0 {
-		return policy.Call{}, errors.New("its arguments are too long to be on record, so it cannot be judged again")
+// arguments are not on record: the error's hint is the command that judges it by the policy
+// in file when they are given.
+func (r *Recorded) Call(file string) (policy.Call, error) {
+	if calls := r.Calls(); len(calls) > 0 {
+		return calls[0], nil
 	}
-	return calls[0], nil
+	left := r.withoutArguments()
+	return policy.Call{}, fault.New(fault.Failed, "give them: "+again(left, file),
+		"--call: its arguments (%s) are not on record, so it cannot be judged again: long ones are left out, and those of calls that nobody could be asked about",
+		text.Counted(left.ArgsBytes, "byte"))
+}
+
+// withoutArguments is the record that would have the arguments.
+func (r *Recorded) withoutArguments() audit.Record {
+	i := slices.IndexFunc(r.Records, func(each audit.Record) bool { return each.ArgsBytes > 0 })
+	return r.Records[max(i, 0)]
+}
+
+// again is the command line that judges the call of a record, but for its arguments.
+func again(r audit.Record, file string) string {
+	words := []string{"mcpx-bridge policy explain --policy", file, "--from", text.Line(r.From), "--at", r.At.UTC().Format(time.RFC3339)}
+	if r.Via == "proposal" {
+		words = append(words, "--via", r.Via)
+	}
+	if r.Method == "tools/call" {
+		words = append(words, text.Line(r.Tool))
+	} else {
+		words = append(words, "--method", text.Line(r.Method))
+	}
+	return strings.Join(append(words, "KEY=VALUE…"), " ")
 }

@@ -38,7 +38,7 @@ func TestACallOnRecordIsFound(t *testing.T) {
 		for _, r := range found.Records {
 			events = append(events, r.Event)
 		}
-		c, err := found.Call()
+		c, err := found.Call("p.yaml")
 		if err != nil || c.From != "bob" || string(c.Args) != `{"n":1}` || fmt.Sprint(events) != "[asked answer decided]" {
 			t.Errorf("%s: %q of %+v, %v", name, events, c, err)
 		}
