@@ -17,9 +17,10 @@ func (p *program) tokenCommand() *cobra.Command {
 		Long: `Make a token for this machine's gateway, and print it, or write it to --out: a
 file that only you can read, as --token-file wants it.
 
-Anybody who has the token can join the topic as ID until it runs out. Then its
-bearer has to leave the topic, but comes back by itself if --token-file or
---token-command has a newer token by then. Without a role its bearer may send what
+Anybody who has the token can join the topic as ID until it runs out. A command that
+joined with it loses its seat then, or takes the next token if --token-file or
+--token-command has one by that time. --out replaces the token in FILE, and says
+which that was. Without a role its bearer may send what
 is usual in the dialect: everything among participants, but nothing that has power
 over them. Roles are
 ` + roleHelp + `
@@ -71,12 +72,16 @@ func (p *program) mintToken() error {
 	if err != nil {
 		return err
 	}
+	replaces := token.Replaces(p.s.Out, now)
 	if p.s.Out != "" {
 		if err := token.Keep(p.s.Out, minted); err != nil {
 			return err
 		}
 	}
-	p.log.Info(token.InWords(p.s.ID, p.s.Topic, p.s.Role, p.s.Can, until, now) + ", and no longer; --ttl says how long")
+	p.log.Info(token.InWords(p.s.Out, p.s.ID, p.s.Topic, p.s.Role, p.s.Can, until, now) + "; --ttl says how long")
+	if replaces != "" {
+		p.log.Info(replaces)
+	}
 	if p.s.Out != "" {
 		return nil
 	}
