@@ -18,6 +18,9 @@ import (
 // file that lets more through than the one in force may count (FINDINGS M1).
 const PolicyReload = "policy/reload"
 
+// PolicyFile stands for the caller of that.
+const PolicyFile = "the policy file"
+
 // A Question is a call that somebody must agree to. It does not change once it
 // is open.
 type Question struct {

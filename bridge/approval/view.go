@@ -199,7 +199,7 @@ func (v *View) ServerSays() string {
 // WhyAsked is why somebody has to agree, "" where whoever asks does not say.
 func (v *View) WhyAsked() string {
 	switch {
-	case v.Tool == PolicyReload:
+	case v.AboutPolicy():
 		return ""
 	case v.Rule != "":
 		return "rule " + v.Rule
@@ -301,6 +301,10 @@ func (p *pending) summary(till time.Time) Summary {
 	return Summary{ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
 		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed)}
 }
+
+// AboutPolicy reports whether it is no call, but whether a changed policy file counts. No
+// participant has an id with spaces.
+func (s *Summary) AboutPolicy() bool { return s.Tool == PolicyReload && s.From == PolicyFile }
 
 // Pending lists the questions, oldest first, from the skip-th on and at most
 // limit of them; 0: all.

@@ -234,7 +234,7 @@ func (e *Engine) dropWaiting(reason string) {
 // askToReload puts the question to the person at this machine.
 func (e *Engine) askToReload() {
 	w := e.waiting
-	q := approval.Question{Caller: "the policy file", Via: "request", Method: approval.PolicyReload, Args: w.arguments(),
+	q := approval.Question{Caller: approval.PolicyFile, Via: "request", Method: approval.PolicyReload, Args: w.arguments(),
 		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: 24 * time.Hour, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash()}

@@ -71,8 +71,8 @@ func saidElsewhere(v *approval.View, f approval.Fact) bool {
 	switch f.Name {
 	case decideBy, "Rule", "Needs":
 		return true
-	case "Tool", "Caller":
-		return v.Headline == v.From+" requests permission to execute "+v.Tool
+	case "Tool", "Caller", "Method":
+		return v.AboutPolicy() || v.Headline == v.From+" requests permission to execute "+v.Tool
 	}
 	return false
 }

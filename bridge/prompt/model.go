@@ -42,6 +42,9 @@ func (it *item) ref() ref { return ref{it.src.Name, it.q.ID} }
 
 // what says in a few words what an item is about.
 func (it *item) what() string {
+	if it.q.AboutPolicy() {
+		return fmt.Sprintf("the changed policy file on %s [%s]", text.Cell(it.src.Label), it.q.Short)
+	}
 	return fmt.Sprintf("%s for %s on %s [%s]", text.Cell(it.q.Tool), text.Cell(it.q.From), text.Cell(it.src.Label), it.q.Short)
 }
 
@@ -53,7 +56,7 @@ type model struct {
 
 	sources map[string]*Found
 	lists   map[string][]approval.Summary
-	items   []item // of all sources, oldest first
+	items   []item // of all sources, oldest first, those about policy files last: they have a day
 	at      ref    // the one that is open, or would be
 
 	view      *approval.View // of the one that is open; nil until it is here
@@ -144,7 +147,7 @@ func (m *model) arrange() {
 		}
 	}
 	slices.SortFunc(m.items, func(a, b item) int {
-		return cmp.Or(a.q.Asked.Compare(b.q.Asked), cmp.Compare(a.q.ID, b.q.ID))
+		return cmp.Or(inLine(a.q.AboutPolicy(), b.q.AboutPolicy()), a.q.Asked.Compare(b.q.Asked), cmp.Compare(a.q.ID, b.q.ID))
 	})
 	i := m.place()
 	switch {
@@ -159,6 +162,17 @@ func (m *model) arrange() {
 	if m.mode == listing && len(m.items) < 2 {
 		m.mode = reading // a list of one is a question
 	}
+}
+
+// inLine puts first what is not last.
+func inLine(lastA, lastB bool) int {
+	switch {
+	case lastA == lastB:
+		return 0
+	case lastA:
+		return 1
+	}
+	return -1
 }
 
 // place is where the open question stands in the list; -1 if it is gone.
@@ -248,7 +262,11 @@ func (m *model) closed(src *Found, e inbox.Event) {
 		}
 		return
 	}
-	m.say("%s: %s", it.what(), text.Line(cmp.Or(e.Because, "it is not open any more")))
+	because := e.Because
+	if it.q.AboutPolicy() {
+		because = endOfPolicyFile(because)
+	}
+	m.say("%s: %s", it.what(), text.Line(cmp.Or(because, "it is not open any more")))
 }
 
 // answerSent says that an answer is on its way to whoever asked, who may say later what came of it.

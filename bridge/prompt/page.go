@@ -13,17 +13,33 @@ func pageOf(v *approval.View, columns int) (page []row) {
 	exact := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
 	add := func(l look, text string) { page = append(page, rows(l, wrapProse(text, columns)...)...) }
 	addHead(v, add)
-	addArguments(v, exact)
+	if v.AboutPolicy() {
+		exact = add // there is nothing but words in it
+	}
+	addWhat(v, exact)
 	addCircumstances(v, add)
 	return page
 }
 
 // addHead adds who wants what, and what in it cannot be seen as it is.
 func addHead(v *approval.View, add func(look, string)) {
-	add(strong, text.Cell(v.Headline))
+	headline := v.Headline
+	if v.AboutPolicy() {
+		headline = policyHeadline
+	}
+	add(strong, text.Cell(headline))
 	for _, b := range v.Banner {
 		add(alarm, "! "+b)
 	}
+}
+
+// addWhat adds what exactly is agreed to.
+func addWhat(v *approval.View, add func(look, string)) {
+	if v.AboutPolicy() && v.More == 0 && len(v.Arguments) > 0 {
+		addPolicyFile(v, add)
+		return
+	}
+	addArguments(v, add)
 }
 
 // Text is the whole question in the order of the screen, as lines to be printed or pasted:
@@ -32,7 +48,7 @@ func Text(v *approval.View) string {
 	var b strings.Builder
 	add := func(_ look, line string) { b.WriteString(line + "\n") }
 	addHead(v, add)
-	addArguments(v, add)
+	addWhat(v, add)
 	addCircumstances(v, add)
 	for _, f := range v.Facts {
 		if f.Name == decideBy {

@@ -110,6 +110,13 @@ func (h *Hall) Withdraw(id string) {
 	h.act(id, h.desk.Withdraw(time.Now(), id, "cancelled"))
 }
 
+// Abort is what the bridge does with a question that has become pointless.
+func (h *Hall) Abort(id, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.act(id, h.desk.Abort(time.Now(), id, reason))
+}
+
 // Tick lets the desk see what time it is.
 func (h *Hall) Tick() {
 	h.mu.Lock()
@@ -143,6 +150,8 @@ func (h *Hall) act(id string, acts []approval.Act) {
 			because := a.Outcome.String()
 			if len(a.By) > 0 {
 				because += " by " + by(a)
+			} else if a.Reason == "replaced" {
+				because += ": " + a.Reason
 			}
 			h.Post(inbox.Event{Event: "closed", ID: a.ID, By: by(a), Because: because})
 			h.Settled <- a

@@ -144,7 +144,20 @@ func fileInWords(r *record.Record) string {
 	case "too_large":
 		return fmt.Sprintf("the policy file is looser in %d ways, too many to ask about, and does not count: make the change in smaller steps, or restart the bridge with it", r.Count)
 	}
-	return "the policy file that may let more through: " + r.Verdict + deciders(r)
+	var by []string
+	for _, name := range r.By {
+		by = append(by, refusal.Person(name))
+	}
+	who := text.Series(by, 0)
+	switch {
+	case r.Verdict == "allow":
+		return "the changed policy file counts from now on (by " + who + ")"
+	case who != "":
+		return "the changed policy file does not count: " + who + " said no"
+	case r.Outcome == "expired":
+		return "the changed policy file does not count: nobody decided in time"
+	}
+	return "the changed policy file does not count: " + strings.ReplaceAll(cmp.Or(r.Reason, r.Outcome), "_", " ")
 }
 
 // wanted says what a caller wants to do.

@@ -45,6 +45,22 @@ func TestAFileThatIsNotAskedAboutIsWarnedOfWithAWayOut(t *testing.T) {
 	}
 }
 
+// What became of a changed policy file is said as it would be of any file, and by whom.
+func TestWhetherAChangedPolicyFileCountsIsSaidInWords(t *testing.T) {
+	for want, r := range map[string]record.Record{
+		"the changed policy file counts from now on (by the person at the bridge)":        {Verdict: "allow", Outcome: "allowed", By: []string{"local"}},
+		"the changed policy file does not count: the person at the bridge said no":        {Verdict: "deny", Outcome: "denied", Reason: "declined", By: []string{"local"}},
+		"the changed policy file does not count: nobody decided in time":                  {Verdict: "deny", Outcome: "expired", Reason: "timeout"},
+		"the changed policy file does not count: no approver":                             {Verdict: "deny", Outcome: "refused", Reason: "no_approver"},
+		"the yes to the policy file could not be put on record (full) and does not count": {Verdict: "deny", Reason: "audit_unavailable", Detail: "full"},
+	} {
+		r.Event = record.ReloadDecided
+		if got := plain.Words(&r); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // That a call was withdrawn is one line, and nothing in a line is said twice.
 func TestALogSaysThingsOnce(t *testing.T) {
 	told := 0
