@@ -15,6 +15,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/quota"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -226,7 +227,7 @@ func (e *Engine) tellWho(c *inflight.Call) {
 	for _, w := range s.By {
 		who = append(who, person(w))
 	}
-	words := "allowed by " + strings.Join(who, " and ") + refusal.Changed(len(who), s.Modified)
+	words := "allowed by " + text.Series(who, 0) + refusal.Changed(len(who), s.Modified)
 	if s.Said != "" {
 		words += ": " + s.Said
 	}

@@ -40,6 +40,18 @@ func TestACallerHearsWhoAgreedAndWhy(t *testing.T) {
 	})
 }
 
+// The caller read "alice and carol and mallory" where the approvers and the log have a series.
+func TestACallerHearsOfThreeAsAllOthersDo(t *testing.T) {
+	three := strings.Replace(asksAlice, "{of: [alice], within: 60s}", "{of: [alice, carol, mallory], need: 3, within: 60s}", 1)
+	everyDialect(t, three, func(s *stage) {
+		s.asksFor("bob", "e7", "7", "write_file", `{"path":"/a"}`, `"_meta":{"progressToken":"t1"},`)
+		for _, who := range []string{"alice", "carol", "mallory"} {
+			s.answers(who, s.questionTo(who), true, yes)
+		}
+		s.has(s.frames[len(s.frames)-1], `"to":["bob"]`, `"message":"allowed by alice, carol and mallory: ok"`)
+	})
+}
+
 // Who gave no token asked to hear nothing but the answer.
 func TestACallerWithoutATokenHearsTheAnswerAlone(t *testing.T) {
 	everyDialect(t, asksAlice, func(s *stage) {

@@ -57,9 +57,9 @@ func Changed(people int, pointers []string) string {
 	case len(names) == 0:
 		return ""
 	case people > 1:
-		return ", one of whom changed " + strings.Join(names, ", ")
+		return ", one of whom changed " + text.Series(names, 0)
 	}
-	return ", who changed " + strings.Join(names, ", ")
+	return ", who changed " + text.Series(names, 0)
 }
 
 // mostPeople is how many are named where many are asked.

@@ -15,7 +15,7 @@ func TestACallerReadsWhatWasChangedOfItsCall(t *testing.T) {
 	}{
 		{1, nil, ""},
 		{1, []string{"/path"}, ", who changed path"},
-		{1, []string{"/edits/0/newText", "@timeout"}, ", who changed edits/0/newText, its time limit"},
+		{1, []string{"/edits/0/newText", "@timeout"}, ", who changed edits/0/newText and its time limit"},
 		{2, []string{"/local"}, ", one of whom changed local"},
 	} {
 		if got := refusal.Changed(c.people, c.changed); got != c.want {
