@@ -126,30 +126,6 @@ func TestWhatCameOfAnAnswerIsHeard(t *testing.T) {
 	}
 }
 
-// The asker's word came before ours that the answer was sent, and was lost.
-func TestAnOutcomeThatComesAtOnceIsHeardAfterTheAnswer(t *testing.T) {
-	s := &ApprovalInbox{}
-	if err := s.takeQuestion(elicitation(t, "fs", "1", "e7"), []byte(`"1"`)); err != nil {
-		t.Fatal(err)
-	}
-	answer := s.sends(s.take(func(*Question) bool { return true }))
-	for e := range s.Watch(t.Context()) {
-		switch e.Because {
-		case "":
-			s.cancelled(cancelled(t, "fs", "1"))
-			s.Post(inbox.Event{Event: "closed", ID: answer.id, Because: inbox.Answered})
-			s.wasSent(answer)
-			continue
-		case inbox.Answered:
-			continue
-		}
-		if want := (inbox.Event{Event: "closed", ID: answer.id, Because: "allowed by carol"}); e != want {
-			t.Errorf("%+v", e)
-		}
-		break
-	}
-}
-
 func TestQuestionsOfTheTopicExpireAndDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &ApprovalInbox{}

@@ -75,8 +75,9 @@ func TestWhoMayOnlyLookIsOfferedNoKeys(t *testing.T) {
 			s.saysAll("n p l others")
 		}
 		s.Types("l")
-		s.saysAll("2 questions", "Enter open j k move")
-		s.Types("D")
+		s.saysAll("2 questions > write_file for mallory on", "Enter open j k move")
+		s.Types("Dj") // where D asked whether to deny them, j would be a word of the reason
+		s.saysAll("left > write_file for mallory on")
 		s.Misses("deny")
 		if len(h.Settled) > 0 {
 			t.Error("it is decided")
