@@ -94,8 +94,8 @@ func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {
 	return ids
 }
 
-// Decide sends the answer as it is to whoever asked. What comes of it they do not say. The
-// error is an [*inbox.Refusal] if nothing of that id and digest is open, or one of
+// Decide sends the answer as it is to whoever asked. What comes of it is told by a
+// second `closed` Event where they say so (see [inbox.Answered]). The error is an [*inbox.Refusal] if nothing of that id and digest is open, or one of
 // [Client.Post]; then the question stays.
 func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	a := s.Question(d.ID)

@@ -19,8 +19,9 @@ type Limit struct {
 	From time.Time
 
 	// Waits hears who is asked and until when, which is when the call is given up if that is
-	// earlier, and again when that changes, and the zero Waiting when it is decided. Progress hears every other word of progress. Both are called from the goroutine
-	// that reads the topic.
+	// earlier, and again when that changes, and the zero Waiting when it is decided. Progress
+	// hears every other word of progress. Both are called from the goroutine that reads the
+	// topic.
 	Waits    func(refusal.Waiting)
 	Progress func(refusal.Progress)
 }
@@ -33,13 +34,14 @@ func (l *Limit) first() time.Duration {
 	return l.Time - time.Since(l.From)
 }
 
-// An UndecidedError is why a call that was taken back has no answer: people had not decided.
+// An UndecidedError is why a call that was given up has no answer: people had not decided. The
+// call was taken back, unless CancelErr says why it could not be: then it may yet run.
 type UndecidedError struct {
-	Tool   string
-	Within time.Duration // that was over; 0 if the call was taken back before
-	Cause  error         // the cause of the context, [ErrNoAnswer] if the time was over
-	Kept   error         // why the call could not be taken back
-	Sure   bool          // whom it was put to has heard so, and had not begun
+	Tool      string
+	Within    time.Duration // that was over; 0 if the call was given up before
+	Cause     error         // the cause of the context, [ErrNoAnswer] if the time was over
+	CancelErr error
+	Sure      bool // whom it was put to has heard that it is taken back, and had not begun
 }
 
 func (e *UndecidedError) Error() string {
@@ -47,8 +49,8 @@ func (e *UndecidedError) Error() string {
 	if e.Within > 0 {
 		words += " within " + text.Span(e.Within)
 	}
-	if e.Kept != nil {
-		return words + "; the question could not be withdrawn, so it may yet run: " + e.Kept.Error()
+	if e.CancelErr != nil {
+		return words + "; the question could not be withdrawn, so it may yet run: " + e.CancelErr.Error()
 	}
 	if !e.Sure {
 		return words + ", as far as we heard; the question is withdrawn, and nobody confirmed that nothing ran"
@@ -78,11 +80,11 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if !over {
 		return a, err
 	}
-	kept := c.sendCancel(to, env, err.Error())
+	cancelErr := c.sendCancel(to, env, err.Error())
 	if !d.waits() {
 		return Answer{}, err
 	}
-	sure := kept == nil && c.hasHeard(to) && c.gapsSoFar() == gaps && !c.seat.Paced()
+	heard := cancelErr == nil && c.hasHeard(to) && c.gapsSoFar() == gaps && !c.seat.Paced()
 	select {
 	case a := <-came: // it was decided, and done, before they heard
 		return a, a.Fault
@@ -91,7 +93,7 @@ func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []by
 	if !d.waits() {
 		return Answer{}, err
 	}
-	return Answer{}, d.undecided(tool, err, kept, sure)
+	return Answer{}, d.undecided(tool, err, cancelErr, heard)
 }
 
 // hearTime is how long it is waited for that somebody has heard what was sent before.
@@ -131,9 +133,10 @@ func (d *decision) waits() bool {
 	return d.open
 }
 
-// undecided says that they did not decide before the call was given up.
-func (d *decision) undecided(tool string, cause, kept error, sure bool) error {
-	e := &UndecidedError{Tool: tool, Cause: cause, Kept: kept, Sure: sure}
+// undecided says that they did not decide before the call was given up; heard, that whom it was
+// put to has told us all it had to say of that.
+func (d *decision) undecided(tool string, cause, cancelErr error, heard bool) error {
+	e := &UndecidedError{Tool: tool, Cause: cause, CancelErr: cancelErr, Sure: heard && cancelErr == nil}
 	if cause == ErrNoAnswer {
 		e.Within = d.limit.Time
 		if d.limit.From.IsZero() {

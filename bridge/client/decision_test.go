@@ -131,6 +131,9 @@ func TestWhatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 	if want := "nobody decided about x; the question could not be withdrawn, so it may yet run: the gateway does not let bob send notifications/cancelled"; err == nil || err.Error() != want {
 		t.Error(err)
 	}
+	if undecided, is := errors.AsType[*client.UndecidedError](err); !is || undecided.Sure || undecided.CancelErr == nil {
+		t.Errorf("%+v", undecided)
+	}
 }
 
 // Whoever was away meanwhile may have said unheard that it was decided: a call that ran "did not

@@ -131,7 +131,7 @@ type Outcome struct {
 // Outcomes that are not the end of a question.
 const (
 	Pending = "pending" // others must agree too, or somebody else was asked
-	Sent    = "sent"    // to whoever asked, who does not say what came of it
+	Sent    = "sent"    // to whoever asked; what came of it is told later, see [Answered]
 )
 
 // A Refusal is why a Decision does not count.
