@@ -12,8 +12,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// Settle sets the flags that the command line leaves open, and returns those that it sets. A
-// value comes from the command line, else from the flag's variable (see [Env]), else from the
+// Settle sets the flags that the command line leaves open; given are those that it set. flags
+// must have --config. A value comes from the command line, else from the flag's variable (see [Env]), else from the
 // file that --config names, else it is the flag's default. A list is taken whole from the first
 // of them that has it. known are the flags of all commands by name: keys of those that this
 // command does not have are left for the commands that do; keys that no command has are errors.

@@ -9,10 +9,11 @@
 // ([Book.RecordRevoked]).
 //
 // A file that others could have written counts for nothing: it says what runs unasked.
+//
 // [Find] gathers what counts on a machine, from the books of those bridges that are stopped
 // and from those that run, which it asks; [Found.Revoke] takes one back where it is.
 //
-// The package reads and writes the directory that it is given, and nothing else; it
-// starts no goroutine. A Book is a value and may be copied; a Keeper may be used from
+// Apart from that the package reads and writes the directory that it is given, and nothing
+// else; it starts no goroutine. A Book is a value and may be copied; a Keeper may be used from
 // any goroutine.
 package grants

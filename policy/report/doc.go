@@ -6,6 +6,6 @@
 //
 // Judging is package policy's. Here its answers become values with the names that --json has,
 // and lines of text. Whatever others wrote is fit to be shown in what Words and the like
-// return; values as JSON keep it as it is. Nothing here reads a file but FindCall, which reads
-// audit logs; nothing starts a server, prints or ends anything: the caller does.
+// return; values as JSON keep it as it is. No file is read here but audit logs, by [FindCall]
+// and [ReadPast]; nothing starts a server, prints or ends anything: the caller does.
 package report
