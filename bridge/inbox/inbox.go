@@ -93,10 +93,10 @@ func GrantOf(bridge string, g approval.Grant, running bool) Grant {
 	return Grant{bridge, g, running}
 }
 
-// An Event is something that happened to a question.
+// An Event is something that happened to a question, or to who is here to be asked.
 type Event struct {
-	Event   string `json:"event"` // asked, changed or closed
-	ID      string `json:"id"`
+	Event   string `json:"event"`             // asked, changed or closed
+	ID      string `json:"id"`                // "": any question may be changed
 	Because string `json:"because,omitempty"` // a sentence that may be shown
 	By      string `json:"by,omitempty"`      // who decided
 }
@@ -167,7 +167,7 @@ func (r *Refusal) Error() string {
 	case r.Reason == AnswersElsewhere:
 		return "the answer does not count: this bridge takes answers at the terminal it was started from, and nowhere else (--answers terminal)"
 	case r.Reason == approval.InvalidDelegation:
-		return "it was not passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; it is yours to decide as before (a second try that fails is a no)"
+		return "it was not passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; it is yours to decide as before"
 	}
 	return fmt.Sprintf("the answer does not count (%s)", text.Line(r.Reason))
 }

@@ -116,6 +116,14 @@ func TestWhoMayOnlyLookDecidesNothing(t *testing.T) {
 	}
 }
 
+// Whoever is told that it was not passed on, and why, is not threatened.
+func TestWhatWasNotPassedOnIsDecidedAsBefore(t *testing.T) {
+	r := &inbox.Refusal{Reason: approval.InvalidDelegation, Detail: `"ann" is asked already`}
+	if got := r.Error(); got != `it was not passed on: "ann" is asked already; it is yours to decide as before` {
+		t.Error(got)
+	}
+}
+
 // Nobody waits for a watcher, and one who falls behind hears that it is over.
 func TestAWatcherWhoFallsBehindIsLetGo(t *testing.T) {
 	var f inbox.Feed

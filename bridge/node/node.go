@@ -146,7 +146,7 @@ func (n *Node) orTwin(err error) error {
 
 // join makes the sidecar of what there is.
 func (n *Node) join() {
-	o := bridge.Options{Engine: n.engine, Told: n.inbox.told, Remember: n.remember, Emit: n.o.Emit, Serving: n.serves}
+	o := bridge.Options{Engine: n.engine, Told: n.inbox.told, Remember: n.remember, Emit: n.emit, Serving: n.serves}
 	if n.audit != nil {
 		o.Audit, o.SyncAll = n.audit, n.o.Record.Sync.Waits(false)
 	}
@@ -157,6 +157,14 @@ func (n *Node) join() {
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
 	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept})
 	close(n.joined)
+}
+
+// emit tells of what happened, and those at this machine to look who is here.
+func (n *Node) emit(r *record.Record) {
+	n.o.Emit(r)
+	if r.Event == record.Peer {
+		n.inbox.Post(inbox.Event{Event: "changed"})
+	}
 }
 
 // giveBack is the end of a node that does not run.

@@ -190,7 +190,7 @@ func (m *model) help(now time.Time) string {
 	add(us && !m.ended, "Space more")
 	add(us, "d deny")
 	add(us && len(m.view.Edits) > 0, "e edit")
-	add(us && len(m.view.DelegateTo) > 0, "g pass on")
+	add(us && len(passable(m.view)) > 0, "g pass on")
 	add(us && len(m.view.Remember) > 0 && !m.view.AboutPolicy(), "r remember: "+m.remembered(now))
 	add(len(m.items) > 1, "n p l others")
 	add(!m.resident, "q quit")

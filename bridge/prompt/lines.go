@@ -114,8 +114,8 @@ func (l *Lines) show(ctx context.Context, it *item) {
 		f := &v.Edits[i]
 		l.say("May be changed: %s (%s), now %s %s", text.Line(f.Field), f.Title, text.Line(f.Typed()), strings.Join(f.Choices(), " | "))
 	}
-	if len(v.DelegateTo) > 0 {
-		l.say("May be passed on to: %s", strings.Join(v.DelegateTo, ", "))
+	if to := passable(&v); len(to) > 0 {
+		l.say("May be passed on to: %s", strings.Join(to, ", "))
 	}
 	l.say("allow %s / deny %s", v.Short, v.Short)
 }
@@ -174,8 +174,8 @@ func (l *Lines) answer(ctx context.Context, it *item, v *approval.View, verb str
 		why := strings.TrimSpace(strings.TrimPrefix(line, "deny"))
 		_, r.Reason, _ = strings.Cut(why, " ")
 	case "delegate":
-		if r.To = strings.Join(rest, " "); !slices.Contains(v.DelegateTo, r.To) {
-			l.say("it can be passed on to: %s", cmp.Or(strings.Join(v.DelegateTo, ", "), "nobody"))
+		if r.To = strings.Join(rest, " "); !slices.Contains(passable(v), r.To) {
+			l.say("it can be passed on to: %s", cmp.Or(strings.Join(passable(v), ", "), "nobody"))
 			return
 		}
 	case "allow":

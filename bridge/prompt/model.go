@@ -109,7 +109,7 @@ func (m *model) take(src *Found, list []approval.Summary, news []inbox.Event) {
 			m.closed(src, e)
 		case e.Event == "asked":
 			m.ring = true
-		case m.at == ref{src.Name, e.ID}:
+		case m.at == ref{src.Name, e.ID}, e.Event == "changed" && e.ID == "" && m.at.source == src.Name:
 			m.stale = true
 		}
 	}

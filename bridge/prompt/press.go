@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -166,6 +167,8 @@ func (m *model) choose(k key) {
 		m.mode, m.line = refusing, newEditor("deny, because (may be empty): ", "", nil)
 	case r == 'g' && len(m.view.DelegateTo) == 0:
 		m.hint = "this question cannot be passed on"
+	case r == 'g' && len(passable(m.view)) == 0:
+		m.hint = "everybody is asked already whom it could be passed on to"
 	case r == 'g':
 		m.beginPassing()
 	case r == 'r':
@@ -184,8 +187,9 @@ func (m *model) choose(k key) {
 
 // beginPassing offers those first who are here.
 func (m *model) beginPassing() {
-	names := slices.DeleteFunc(slices.Clone(m.view.DelegateTo), func(name string) bool { return slices.Contains(m.view.Away, name) })
-	names = append(names, m.view.Away...)
+	isAway := func(name string) bool { return slices.Contains(m.view.Away, name) }
+	names := passable(m.view)
+	slices.SortStableFunc(names, func(a, b string) int { return inLine(isAway(a), isAway(b)) })
 	m.mode, m.line = passing, newEditor("pass on to (Tab): ", names[0], names)
 }
 
@@ -320,8 +324,8 @@ func (m *model) pressInLine(k key) (wish, approval.Reply) {
 	}
 	if m.mode == passing {
 		switch {
-		case !slices.Contains(m.view.DelegateTo, typed):
-			m.hint = "it can be passed on to: " + strings.Join(m.view.DelegateTo, ", ")
+		case !slices.Contains(passable(m.view), typed):
+			m.hint = "it can be passed on to: " + cmp.Or(strings.Join(passable(m.view), ", "), "nobody any more")
 			return nothing, approval.Reply{}
 		case slices.Contains(m.view.Away, typed):
 			m.hint, m.stale = typed+" is not here now, so nothing was sent", true // look again who is

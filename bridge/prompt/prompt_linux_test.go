@@ -172,6 +172,33 @@ func (s *person) stays(h *inboxtest.Hall, id string) bool {
 	return slices.Contains(v.Asking, "local")
 }
 
+// Who is asked already, or calls, was offered, and then it was not passed on.
+func TestWhoIsAskedAlreadyIsNotOfferedIt(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{}`)
+		q.Terms.Of = []string{"local", "ann"}
+		q.Terms.Delegate = &policy.Delegate{To: []string{"ann", "agent-a"}, Depth: 1}
+		id := h.Ask(q)
+		s := sit(t, dir, prompt.Options{}, columns, 24)
+		s.Sees("d deny")
+		s.Misses("g pass on")
+		s.Types("g")
+		s.saysAll("everybody is asked already whom it could be passed on to")
+		s.Types("k")
+		h.Withdraw(id)
+		q.Terms.Delegate.To = []string{"ann", "agent-a", "carol"}
+		h.Ask(q)
+		s.Sees("g pass on")
+		s.Types("g")
+		s.Sees("pass on to (Tab): carol")
+		s.Types("\t\x15ann\r")
+		s.saysAll("it can be passed on to: carol pass on to (Tab): ann")
+		s.Types("\x15carol\r")
+		s.Sees("passed on to carol")
+	}
+}
+
 func TestPassItOn(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	q := inboxtest.Write(`{}`)

@@ -49,6 +49,14 @@ func Remember(r *approval.Reply, v *approval.View, word string) error {
 	return nil
 }
 
+// passable are those to whom a question can be passed on now: who calls cannot decide, and who
+// has been asked is not asked twice.
+func passable(v *approval.View) []string {
+	return slices.DeleteFunc(slices.Clone(v.DelegateTo), func(name string) bool {
+		return name == v.From || slices.ContainsFunc(v.People, func(p approval.Person) bool { return p.Who == name && p.State != "waiting" && p.State != "away" })
+	})
+}
+
 func fieldNames(v *approval.View) string {
 	var names []string
 	for _, f := range v.Edits {
@@ -68,8 +76,8 @@ func Offers(v *approval.View) string {
 		fmt.Fprintf(&b, "May be changed: --set %s=%s (%s, %s)\n", text.Line(f.Field), text.Line(f.Typed()), f.Title,
 			cmp.Or(strings.Join(f.Choices(), " | "), f.Type))
 	}
-	if len(v.DelegateTo) > 0 {
-		fmt.Fprintf(&b, "May be passed on: --delegate-to %s\n", strings.Join(v.DelegateTo, " | "))
+	if to := passable(v); len(to) > 0 {
+		fmt.Fprintf(&b, "May be passed on: --delegate-to %s\n", strings.Join(to, " | "))
 	}
 	if len(v.Remember) > 0 {
 		fmt.Fprintf(&b, "May be remembered: --remember %s\n", strings.Join(v.Remember, " | "))

@@ -247,14 +247,15 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 	bridge.Sees("fs serves")
 	at(t, ann, state, "approve", "--id", "ann")
 	ann.Sees("nothing to decide")
-	at(t, carol, state, "approve", "--id", "carol")
-	carol.Sees("nothing to decide")
-	bridge.Sees("ann joined", "carol joined")
+	bridge.Sees("ann joined")
 	result := make(chan string, 1)
 	go func() {
 		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
 		result <- out + errs
 	}()
+	bridge.Sees("Waiting for  you, ann", "Others       carol (away)")
+	at(t, carol, state, "approve", "--id", "carol")
+	bridge.Sees("Waiting for  you, ann, carol")
 	ann.Sees("a allow", "Server says  Write a file", "Why asked    rule writes", "Needs        2 who agree", "Waiting for  you")
 	carol.Sees("a allow", "Needs        2 who agree", "Waiting for  you")
 	if n := strings.Count(ann.String(), "requests permission"); n != 1 {

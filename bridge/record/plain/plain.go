@@ -87,6 +87,9 @@ func Words(r *record.Record) string {
 	case record.Asked:
 		return "asking " + text.Series(r.Of, 0) + ": may " + r.From + " " + wanted(r) + "?" + question(r)
 	case record.Answer:
+		if r.Reason == approval.InvalidDelegation {
+			return text.Series(r.By, 0) + " wanted to pass it on to somebody who cannot be asked, and decides as before" + question(r)
+		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
 	case record.Decided:
 		if r.Outcome == "expired" {
