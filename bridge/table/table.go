@@ -31,12 +31,15 @@ const (
 
 // Draw lines up rows of equally many cells, the head first, one line each. Where columns is not
 // 0, cells of the last cuts columns are cut so that lines fit; of these columns the last are
-// left out where there is no room. The others, in which names stand, are never cut.
+// left out where there is no room. The others, in which names stand, are never cut: where they
+// have no room beside each other, a row goes on in lines that begin with a gap.
 func Draw(rows [][]string, cuts, columns int) []byte {
 	rows = safe(rows)
 	widths := widthsOf(rows)
-	if columns > 0 {
-		widths = fitted(widths, len(widths)-cuts, columns)
+	if whole := len(widths) - cuts; columns > 0 && beside(widths[:whole]) > columns {
+		return folded(rows, whole, columns)
+	} else if columns > 0 {
+		widths = fitted(widths, whole, columns)
 	}
 	var b strings.Builder
 	for _, row := range rows {
@@ -46,6 +49,35 @@ func Draw(rows [][]string, cuts, columns int) []byte {
 			line.WriteString(cell + strings.Repeat(" ", w-text.Width(cell)) + gap)
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return []byte(b.String())
+}
+
+// beside is how wide cells are with the gaps between them.
+func beside(widths []int) int {
+	sum := len(gap) * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}
+
+// folded are the first columns of rows, each in as many lines as it needs.
+func folded(rows [][]string, whole, columns int) []byte {
+	var b strings.Builder
+	for _, row := range rows {
+		line := row[0]
+		for _, cell := range row[1:whole] {
+			switch {
+			case cell == "":
+			case text.Width(line+gap+cell) > columns:
+				b.WriteString(line + "\n")
+				line = gap + cell
+			default:
+				line += gap + cell
+			}
+		}
+		b.WriteString(line + "\n")
 	}
 	return []byte(b.String())
 }

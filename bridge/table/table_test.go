@@ -29,10 +29,15 @@ notes  x\u{a}y\u{1b}[2J                        -
 notes  add_note          text [tags] [c…
 notes  x\u{a}y\u{1b}[2J
 `,
-		10: `PEER   TOOL
+		23: `PEER   TOOL
 notes  add_note
 notes  x\u{a}y\u{1b}[2J
 `,
+		18: `PEER  TOOL
+notes  add_note
+notes
+  x\u{a}y\u{1b}[2J
+`, // the terminal broke the line, and the name in it
 	} {
 		if got := string(table.Draw(rows, 2, columns)); got != want {
 			t.Errorf("in %d columns:\n%s", columns, got)
@@ -41,7 +46,7 @@ notes  x\u{a}y\u{1b}[2J
 }
 
 func TestNoWidthIsOverstepped(t *testing.T) {
-	for columns := 24; columns < 100; columns++ {
+	for columns := 18; columns < 100; columns++ {
 		for line := range strings.Lines(string(table.Draw(rows, 2, columns))) {
 			if text.Width(strings.TrimSuffix(line, "\n")) > columns {
 				t.Errorf("%d columns: %q", columns, line)

@@ -21,12 +21,12 @@ func TestListsFitTheirTerminal(t *testing.T) {
 		args []string
 		want string
 	}{
-		{at80, []string{"tools", "fs"}, "fs    read_file  allow    path       Reads a file, 日本語 too,"},
+		{at80, []string{"tools", "fs"}, "TOOL       FOR YOU  ARGUMENTS  DESCRIPTION\nread_file  allow    path       Reads a file, 日本語 too,"},
 		{at80, []string{"tools", "fs", "--wide"}, "and so on and so on\n"},
-		{at40, []string{"tools", "fs"}, "PEER  TOOL       FOR YOU  ARGUMENTS\nfs    read_file  allow    path\n"},
+		{at40, []string{"tools", "fs"}, "TOOL       FOR YOU  ARGUMENTS  DESCRIPT…\nread_file  allow    path       Reads a …\n"},
 		{at40, []string{"who"}, "PARTICIPANT  SERVER       MAY\nfs           stdiotest 1  call, propose…\n"},
 		{at80, []string{"audit", "show", "--event", "opened"}, "  opened      version=dev  server={\"name\""},
-		{at40, []string{"audit", "show", "--verdict", "allow", "--all", "-n", "1"}, "  decided     allow tools…\n"},
+		{at40, []string{"audit", "show", "--verdict", "allow", "--all", "-n", "1"}, "  decided\n  allow tools/list for cli-"},
 	} {
 		if code := atTerminal(t, c.term, state, c.args...); code != exitDone {
 			t.Errorf("%q exits %d", c.args, code)

@@ -93,9 +93,13 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if write != nil {
 		err = p.print(write(shown))
 	} else {
-		standing := q.Standings(ctx, shown)
-		err = p.draw(view.Tools(shown, standing), 2)
-		if note := view.ToolsNote(standing); note != "" {
+		rows := view.Tools(shown, q.Standings(ctx, shown))
+		note := view.ToolsNote(rows)
+		if len(args) == 1 && p.columns() > 0 {
+			rows = view.OfOne(rows)
+		}
+		err = p.draw(rows, 2)
+		if note != "" {
 			p.log.Info(note)
 		}
 	}

@@ -134,18 +134,35 @@ type Layout struct {
 	Bridges map[string]string
 }
 
-// Line is a record on one line, as [Words]; path is that of its log.
+// Line is a record on one line, as [Words]; path is that of its log. In a terminal where the gist
+// of it and who decided have no room on that, they go on in lines that begin with two spaces.
 func (l Layout) Line(r *audit.Record, path string) string {
-	line := l.words(r, l.Bridges[path])
-	if l.Columns > 0 {
-		line = text.Fit(line, l.Columns)
+	cells, first := l.cells(r, l.Bridges[path])
+	if l.Columns == 0 {
+		return joined(cells)
 	}
-	return line
+	lines, line := "", cells[0]
+	for _, cell := range cells[1:first] {
+		if text.Width(line+"  "+cell) > l.Columns {
+			lines, line = lines+text.Fit(strings.TrimRight(line, " "), l.Columns)+"\n", ""
+		}
+		line += "  " + cell
+	}
+	return lines + text.Fit(joined(append([]string{line}, cells[first:]...)), l.Columns)
 }
 
+func joined(cells []string) string { return strings.TrimRight(strings.Join(cells, "  "), " ") }
+
 func (l Layout) words(r *audit.Record, name string) string {
+	cells, _ := l.cells(r, name)
+	return joined(cells)
+}
+
+// cells are what a line says. The first of them are when and which, the gist, and
+// in a terminal who decided.
+func (l Layout) cells(r *audit.Record, name string) (cells []string, first int) {
 	if r.Event == "" {
-		return l.head("?", "?", name) + "  " + text.Cell(clipped(string(r.Text)))
+		return []string{l.head("?", "?", name), text.Cell(clipped(string(r.Text)))}, 1
 	}
 	at := "?"
 	if form := "2006-01-02 15:04:05.000"; !r.At.IsZero() {
@@ -154,18 +171,24 @@ func (l Layout) words(r *audit.Record, name string) string {
 		}
 		at = r.At.Local().Format(form)
 	}
-	cells := []string{fmt.Sprintf("%s  %-10s", l.head(at, strconv.FormatUint(r.Seq, 10), name), text.Cell(r.Event))}
+	cells = []string{fmt.Sprintf("%s  %-10s", l.head(at, strconv.FormatUint(r.Seq, 10), name), text.Cell(r.Event))}
 	said := []string{"seq", "ts", "mono_ms", "prev", "event"}
 	if what, used := sentence(r); what != "" {
 		cells = append(cells, what)
 		said = append(said, used...)
 	}
+	first = len(cells)
 	for name, value := range r.Members() {
-		if !slices.Contains(said, name) && !goesWithoutSaying(r, name, value) {
-			cells = append(cells, text.Cell(name)+"="+shownValue(value))
+		if slices.Contains(said, name) || goesWithoutSaying(r, name, value) {
+			continue
 		}
+		cell, at := text.Cell(name)+"="+shownValue(value), len(cells)
+		if name == "by" && l.Columns > 0 {
+			at, first = first, first+1
+		}
+		cells = slices.Insert(cells, at, cell)
 	}
-	return strings.TrimRight(strings.Join(cells, "  "), " ")
+	return cells, first
 }
 
 // head is the beginning of a line: when, and which record of which log. A terminal has no room

@@ -110,7 +110,23 @@ func TestEverySpellingOfSince(t *testing.T) {
 	}
 }
 
-// Whatever a line of an audit log says, it is shown as one line.
+// Who decided was behind the end of a line, and of which tool in a narrow terminal too.
+func TestWhoDecidedIsOnTheScreen(t *testing.T) {
+	r := audit.ReadRecord(audit.Line{Text: []byte(`{"seq":9,"ts":"2026-01-31T12:00:00.000000Z","event":"decided","call":"08ca10b8-26","from":"cli-0123abcd","method":"tools/call","tool":"write_file","verdict":"allow","rule":"writes","question":"0815","by":["ann","bob"]}`)})
+	for columns, want := range map[int]string{
+		88: "  filesystem  decided     allow write_file for cli-0123abcd  by=ann,bob  …",
+		80: "  filesystem  decided     allow write_file for cli-0123abcd\n  by=ann,bob  call=08ca10b8-26  rule=writes  question=0815",
+		60: "  filesystem  decided\n  allow write_file for cli-0123abcd  by=ann,bob  call=08ca1…",
+		40: "  filesystem  decided\n  allow write_file for cli-0123abcd\n  by=ann,bob  call=08ca10b8-26  rule=wr…",
+	} {
+		got := show.Layout{Columns: columns, Bridges: map[string]string{"x": "filesystem"}}.Line(&r, "x")
+		if _, got, _ = strings.Cut(got, "00:00"); got != want {
+			t.Errorf("%d columns\n%q\n%q", columns, got, want)
+		}
+	}
+}
+
+// Whatever a line of an audit log says, it is shown as one line, in a narrow terminal as some.
 func FuzzRecord(f *testing.F) {
 	for _, line := range []string{
 		`{"seq":1,"ts":"2026-01-31T12:00:00.000000Z","event":"decided","call":7,"from":"bob","method":"tools/call","tool":"x\n\u001b[2J","verdict":"allow"}`, `{"seq":"x","event":["a"],"from":{},"event":"b"}`,
@@ -123,8 +139,10 @@ func FuzzRecord(f *testing.F) {
 		if words := show.Words(&r); words == "" || text.Line(words) != words {
 			t.Errorf("%q is shown as %q", line, words)
 		}
-		if short := (show.Layout{Columns: 40}).Line(&r, ""); text.Width(short) > 40 || text.Line(short) != short {
-			t.Errorf("%q is shown at a terminal as %q", line, short)
+		for short := range strings.SplitSeq(show.Layout{Columns: 40}.Line(&r, ""), "\n") {
+			if text.Width(short) > 40 || text.Line(short) != short {
+				t.Errorf("%q is shown at a terminal as %q", line, short)
+			}
 		}
 	})
 }

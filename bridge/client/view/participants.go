@@ -58,6 +58,10 @@ func without(rows [][]string, column int) [][]string {
 			return rows
 		}
 	}
+	return cut(rows, column)
+}
+
+func cut(rows [][]string, column int) [][]string {
 	out := make([][]string, len(rows))
 	for i, row := range rows {
 		out[i] = append(append(out[i], row[:column]...), row[column+1:]...)
