@@ -40,6 +40,7 @@ type Tokens interface {
 // after [Connector.Ready], Join.ID is our id.
 type Connector struct {
 	Local  *LocalGateway // nil if a gateway was named
+	State  StateDir      // where those of one id on this machine lock each other out; "" if nobody is known of
 	Tokens Tokens        // for a gateway that was named, and for Local if Bears
 	Join   topic.Options // how to take the seat; Token and Dial are ours to set
 	Caps   []byte        // what our tokens for Local say we may send, as JSON; nil for what it grants by default
@@ -52,8 +53,8 @@ type Connector struct {
 	Exclusive bool // our id must be ours alone, else FreeID fails
 	Yields    bool // an Exclusive id that is Derived may be replaced by a numbered one
 
-	lock    *os.File // on our id, while we have it
-	answers bool     // we hold the seat of those who answer questions under our id
+	lock     *os.File // on our id, while we have it
+	approver bool     // we answer questions under our id, and hold the lock that says so
 
 	mu     sync.Mutex
 	url    string // where we are, or tried to be

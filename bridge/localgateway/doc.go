@@ -15,7 +15,7 @@
 // A [Connector] is the way into a topic, to a gateway that was named or to this one,
 // which it looks for anew at each joining. It also makes a participant id ours alone
 // on this machine ([Connector.ClaimID]), and has those of one id join one after the other
-// ([Connector.Turn], [Connector.HoldSeat]).
+// ([Connector.Turn], [Connector.CheckApprover]).
 //
 // The package reads no environment and no flags: the state directory's place comes
 // from a getenv that the caller passes to [Home], and everything else stands in options.

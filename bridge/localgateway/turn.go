@@ -16,32 +16,20 @@ import (
 )
 
 // How those of one id on this machine keep out of each other's way: at a gateway the later puts
-// the earlier out. Where nothing can be locked nobody waits and nobody is known of; a state of
-// "" is no state directory.
+// the earlier out. Where nobody chose the id, or nothing can be locked in [Connector.State],
+// nobody waits and nobody is known of.
 
 // Turn waits until no other program of this machine asks something under our id, for so long at
-// most, and says that it waits. Its errors are that it took too long, that somebody answers
-// questions under that id, and the cause of ctx. The caller closes what it returns when it has
-// left the topic; that is nil where nobody has to wait.
-func (c *Connector) Turn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
-	turn, err := c.waitTurn(ctx, state, most)
-	if err != nil {
-		return nil, err
-	}
-	if c.approves(ctx, state) {
-		turn.Close()
-		return nil, c.taken()
-	}
-	return turn, nil
-}
-
-func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Duration) (*Held, error) {
-	if c.Derived || state == "" {
+// most, and says that it waits. Its error is a [fault.ID] if that took longer, or the cause of
+// ctx. The caller closes what it returns when it has left the topic; that is nil where nobody has
+// to wait.
+func (c *Connector) Turn(ctx context.Context, most time.Duration) (*Held, error) {
+	if !c.locks() {
 		return nil, nil
 	}
 	who := c.Join.ID + " in " + c.Join.Topic
 	for began, said := time.Now(), false; ; said = true {
-		lock, err := state.hold(c.turnFile(), true)
+		lock, err := c.State.hold(c.turnFile(), true)
 		if lock != nil || err != nil {
 			return lock, nil
 		}
@@ -58,48 +46,51 @@ func (c *Connector) waitTurn(ctx context.Context, state StateDir, most time.Dura
 	}
 }
 
-// Apart is for who is about to join without a turn: its error says that another program of this
-// machine answers questions under our id, which would be put out.
-func (c *Connector) Apart(ctx context.Context, state StateDir) error {
-	if !c.answers && c.approves(ctx, state) {
-		return c.taken()
-	}
-	return nil
-}
+// locks reports whether others of our id can be known of.
+func (c *Connector) locks() bool { return !c.Derived && c.State != "" }
 
-func (c *Connector) taken() error {
+// Who checks for an approver has its lock for a moment. One looks so often, and so far apart,
+// before it is taken for an approver's.
+const (
+	approverLooks = 20
+	approverPause = 10 * time.Millisecond
+)
+
+// CheckApprover is for who is about to join, and has its [Connector.Turn] if it takes one. Its
+// error is a [fault.ID] if another program of this machine answers questions under our id, which
+// would be put out, or the cause of ctx; it takes 200 ms to be sure of that. Who answers too calls
+// [Connector.HoldApprover] before it, and is not told of others who do.
+func (c *Connector) CheckApprover(ctx context.Context) error {
+	if c.approver || !c.locks() {
+		return nil
+	}
+	for range approverLooks {
+		lock, err := c.State.hold(c.approverFile(), true)
+		if lock != nil || err != nil {
+			lock.Close()
+			return nil
+		}
+		if !pause.For(ctx, approverPause) {
+			return context.Cause(ctx)
+		}
+	}
 	return fault.New(fault.ID, "give this one another --id, or end approve", "approve has the seat of %s in %s on this machine, and nothing was done", c.Join.ID, c.Join.Topic)
 }
 
-// approves reports whether somebody on this machine answers questions under our id. Somebody else
-// who looks has the lock for a moment, and is not taken for that somebody.
-func (c *Connector) approves(ctx context.Context, state StateDir) bool {
-	if c.Derived || state == "" {
-		return false
-	}
-	for range 20 {
-		seat, err := state.hold(c.approverFile(), true)
-		if seat != nil || err != nil {
-			seat.Close()
-			return false
-		}
-		pause.For(ctx, 10*time.Millisecond)
-	}
-	return true
-}
-
-// HoldSeat keeps those who ask something under our id on this machine from taking our seat until
-// the caller closes what it returns, which is nil where nothing can be locked. Several may have it.
-func (c *Connector) HoldSeat(ctx context.Context, state StateDir) *Held {
-	if c.Derived || state == "" {
+// HoldApprover has [Connector.CheckApprover] fail for others who join under our id on this
+// machine, until the caller closes what it returns. Several may hold it at a time. It waits for
+// who checks, 200 ms at most, and has no error: it returns nil where it cannot be held, and then
+// nobody knows of us.
+func (c *Connector) HoldApprover(ctx context.Context) *Held {
+	if !c.locks() {
 		return nil
 	}
-	for range 20 { // one who looks has it for a moment
-		if seat, err := state.hold(c.approverFile(), false); seat != nil || err != nil {
-			c.answers = seat != nil
-			return seat
+	for range approverLooks {
+		if lock, err := c.State.hold(c.approverFile(), false); lock != nil || err != nil {
+			c.approver = lock != nil
+			return lock
 		}
-		pause.For(ctx, 10*time.Millisecond)
+		pause.For(ctx, approverPause)
 	}
 	return nil
 }
@@ -107,13 +98,14 @@ func (c *Connector) HoldSeat(ctx context.Context, state StateDir) *Held {
 // ClaimID makes the id that was chosen for us ours alone on this machine. Two clients with one
 // id put each other out of the topic every half minute, for ever, and nobody said so (FINDINGS
 // P18). At this machine's own gateway the second gets a number behind it; elsewhere a token may
-// be for this very id, so it is told.
-func (c *Connector) ClaimID(ctx context.Context, state StateDir) {
-	if c.Derived || state == "" {
+// be for this very id, so it is told. It waits for one who is about to leave, ClaimTime at most,
+// and says what comes of it in the log; it has no error.
+func (c *Connector) ClaimID(ctx context.Context) {
+	if !c.locks() {
 		return
 	}
 	free := func(id string) bool {
-		ours, err := c.tryID(state, id)
+		ours, err := c.tryID(c.State, id)
 		return err != nil || ours
 	}
 	id := c.Join.ID

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
@@ -20,11 +19,15 @@ import (
 // turnsOf names, for a process of this test, the directory in which it takes turns.
 const turnsOf = "LOCALGATEWAY_TURNS_OF"
 
+func ann(state localgateway.StateDir) *localgateway.Connector {
+	return &localgateway.Connector{Local: localgateway.New(localgateway.Options{State: state}), State: state, Join: topic.Options{Topic: "lobby", ID: "ann"}}
+}
+
 // takeTurns takes so many turns as one of several processes, and makes sure that no other has one.
 func takeTurns(state localgateway.StateDir, turns int) error {
-	c := &localgateway.Connector{Local: localgateway.New(localgateway.Options{State: state}), Join: topic.Options{Topic: "lobby", ID: "ann"}}
+	c := ann(state)
 	for turns > 0 {
-		turn, err := c.Turn(context.Background(), state, 0)
+		turn, err := c.Turn(context.Background(), 0)
 		if f, is := errors.AsType[*fault.Error](err); is && f.Exit == fault.ID {
 			continue // another process has it
 		}
@@ -75,20 +78,21 @@ func TestATurnLeavesNoFile(t *testing.T) {
 // One who answers questions under an id keeps those out who ask under it, until it leaves.
 func TestWhoAnswersLeavesNoFile(t *testing.T) {
 	state := newState(t)
-	c := &localgateway.Connector{Local: localgateway.New(localgateway.Options{State: state}), Join: topic.Options{Topic: "lobby", ID: "ann"}}
-	first, second := c.HoldSeat(t.Context(), state), c.HoldSeat(t.Context(), state)
-	for _, leaves := range []*localgateway.Held{first, second} {
-		if turn, err := c.Turn(t.Context(), state, time.Minute); err == nil {
-			turn.Close()
-			t.Error("the turn was had while somebody answers")
+	first, second, asks := ann(state), ann(state), ann(state)
+	held := []*localgateway.Held{first.HoldApprover(t.Context()), second.HoldApprover(t.Context())}
+	if err := first.CheckApprover(t.Context()); err != nil {
+		t.Error("one of those who answer:", err)
+	}
+	for _, leaves := range held {
+		f, is := errors.AsType[*fault.Error](asks.CheckApprover(t.Context()))
+		if want := "approve has the seat of ann in lobby on this machine, and nothing was done"; !is || f.Exit != fault.ID || f.Error() != want {
+			t.Errorf("who asks is told %v, want %s", f, want)
 		}
 		leaves.Close()
 	}
-	turn, err := c.Turn(t.Context(), state, 0)
-	if err != nil {
-		t.Fatal(err)
+	if err := asks.CheckApprover(t.Context()); err != nil {
+		t.Error("after both have left:", err)
 	}
-	turn.Close()
 	if left := locks(t, state); len(left) > 0 {
 		t.Error("it leaves", left)
 	}

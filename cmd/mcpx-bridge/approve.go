@@ -11,7 +11,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
@@ -77,8 +76,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 	if err != nil {
 		return err
 	}
-	state, _ := localgateway.OpenHome(p.getenv) // without one nobody knows of us
-	defer d.HoldSeat(ctx, state).Close()
+	defer d.HoldApprover(ctx).Close()
 	q, err := p.sit(ctx, d, client.Options{Approvals: s})
 	if err != nil {
 		return err

@@ -42,7 +42,13 @@ func (p *program) bearsToken() bool {
 }
 
 // guest is the way into the topic of who joins it and hosts nothing, under the chosen id.
-func (p *program) guest() (*connector, error) { return p.newConnector(p.chosenID(false), false) }
+func (p *program) guest() (*connector, error) {
+	c, err := p.newConnector(p.chosenID(false), false)
+	if err == nil {
+		c.State, _ = localgateway.OpenHome(p.getenv) // without one nobody knows of anybody
+	}
+	return c, err
+}
 
 // newConnector checks what can be checked without going there. Without an id it has one at
 // random. Its errors are usage errors, except for those of the state directory.

@@ -45,8 +45,7 @@ func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error)
 	if err != nil {
 		return nil, err
 	}
-	state, _ := localgateway.OpenHome(p.getenv)
-	turn, err := d.Turn(ctx, state, p.s.Timeout)
+	turn, err := d.Turn(ctx, p.s.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +60,7 @@ func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error)
 
 // sit joins the topic by a way that was chosen.
 func (p *program) sit(ctx context.Context, d *connector, o client.Options) (*peer, error) {
-	state, _ := localgateway.OpenHome(p.getenv) // without one nobody knows of anybody
-	if err := d.Apart(ctx, state); err != nil {
+	if err := d.CheckApprover(ctx); err != nil {
 		return nil, err
 	}
 	if err := d.Locate(ctx); err != nil {

@@ -87,14 +87,14 @@ func (p *program) serve(ctx context.Context) error {
 	}
 	e := p.newEvents(p.stderr)
 	defer e.Close()
-	state, unreached := localgateway.OpenHome(p.getenv)
-	d.ClaimID(ctx, state)
+	d.ClaimID(ctx)
 	var s *serve.Server
 	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.Emit, Note: e.Note,
 		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }, Trace: trace})
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
+	state, unreached := localgateway.OpenHome(p.getenv)
 	if unreached == nil {
 		unreached = s.OpenInbox(state.File("control")) // another client may have started us twice
 	}
