@@ -191,7 +191,7 @@ func (m *model) help(now time.Time) string {
 	add(us, "d deny")
 	add(us && len(m.view.Edits) > 0, "e edit")
 	add(us && len(passable(m.view)) > 0, "g pass on")
-	add(us && len(m.view.Remember) > 0 && !m.view.AboutPolicy(), "r remember: "+m.remembered(now))
+	add(us && len(m.view.Remember) > 0, "r remember: "+m.remembered(now))
 	add(len(m.items) > 1, "n p l others")
 	add(!m.resident, "q quit")
 	return strings.Join(keys, between)

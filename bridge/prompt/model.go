@@ -216,7 +216,7 @@ func (m *model) open(i int) {
 		m.at = m.items[i].ref()
 	}
 	m.shut()
-	if m.at == (ref{}) { // there is no place for a hint, and the next question is not what it is about
+	if m.hint != nothingSent || m.at == (ref{}) { // there is no place for it, or it is about another question
 		if m.hint == nothingSent {
 			m.say("%s", nothingSent)
 		}

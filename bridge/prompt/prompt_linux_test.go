@@ -185,7 +185,6 @@ func TestWhoIsAskedAlreadyIsNotOfferedIt(t *testing.T) {
 		s.Misses("g pass on")
 		s.Types("g")
 		s.saysAll("everybody is asked already whom it could be passed on to")
-		s.Types("k")
 		h.Withdraw(id)
 		q.Terms.Delegate.To = []string{"ann", "agent-a", "carol"}
 		h.Ask(q)

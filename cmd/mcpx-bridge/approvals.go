@@ -149,7 +149,11 @@ func (p *program) listQuestions(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 		for _, q := range questions {
-			l.add(q, "["+q.Short+"]", q.Bridge, q.From, q.Tool, cmp.Or(q.Rule, "-"),
+			what := q.Tool
+			if q.AboutPolicy() {
+				what = "was changed"
+			}
+			l.add(q, "["+q.Short+"]", q.Bridge, q.From, what, cmp.Or(q.Rule, "-"),
 				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), text.Span(time.Until(q.Deadline).Round(time.Second)))
 		}
 	}
