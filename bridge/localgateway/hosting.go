@@ -91,7 +91,7 @@ func (l *LocalGateway) runsAlready() error {
 	if at, err := l.State.listing(); err == nil {
 		where = fmt.Sprintf(", at %s (pid %d)", at.URL, at.PID)
 	}
-	f := fault.New(fault.Failed, "all commands find that one, so another is not needed; it ends with the program that hosts it, and then another takes over",
+	f := fault.New(fault.Failed, "all commands find that one, so there is no need to start any; when the program that hosts it ends, another bridge here hosts the next",
 		"this machine's gateway runs already%s", where)
 	return f.Also("--listen 127.0.0.1:0 starts one beside it, which others must be told of with --gateway")
 }

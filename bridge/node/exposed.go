@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +12,10 @@ import (
 
 // A Guarded is a file or directory that decides what runs, or tells what ran, and so is
 // out of the reach of the server's tools. Path "" is none.
-type Guarded struct{ What, Path string }
+type Guarded struct {
+	What, Path string
+	Move       string // how it gets another place; "" for any file
+}
 
 // exposed are the warnings of [Options.Exposed]. dir "" is where we are, which alone lets no
 // tool write there.
@@ -33,7 +37,7 @@ func exposed(now *policy.Policy, files []Guarded, argv []string, dir string, too
 			}
 		}
 		if len(who) > 0 {
-			all = append(all, fmt.Sprintf("%s %s may be within reach of the server's tools: %s; move it to a directory that no rule and no argument of the server covers", held.What, path, strings.Join(who, ", ")))
+			all = append(all, fmt.Sprintf("%s %s may be within reach of the server's tools: %s; %s a directory that no rule and no argument of the server covers", held.What, path, strings.Join(who, ", "), cmp.Or(held.Move, "move it to")))
 		}
 	}
 	return all

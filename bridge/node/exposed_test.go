@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -42,9 +43,23 @@ func TestAToolMayReachThePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(exposed(now, []Guarded{{"the policy file", filepath.Join(c.file, "policy.yaml")}}, c.argv, c.cwd, tools), "\n")
+		got := strings.Join(exposed(now, []Guarded{{What: "the policy file", Path: filepath.Join(c.file, "policy.yaml")}}, c.argv, c.cwd, tools), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q", c.name, got)
 		}
+	}
+}
+
+// The state directory is no file that somebody moves.
+func TestWhatTakesTheStateDirectoryElsewhereIsNamed(t *testing.T) {
+	now, err := policy.Load("p", []byte("version: 1\ndefault: deny\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := Options{State: localgateway.StateDir(filepath.Join(dir, "mcpx-bridge")), Dir: dir, Record: RecordOptions{Off: true}}
+	said := o.Exposed(now, nil)
+	if len(said) != 1 || !strings.HasSuffix(said[0], "; for all commands, set XDG_STATE_HOME to a directory that no rule and no argument of the server covers") {
+		t.Errorf("%q", said)
 	}
 }

@@ -106,11 +106,12 @@ func (r RecordOptions) file(state localgateway.StateDir, id string) string {
 // the options it takes Server, Dir, State and the files; tools are those of the server,
 // nil if they are not known.
 func (o *Options) Exposed(now *policy.Policy, tools []policy.Tool) []string {
-	all := append([]Guarded{{"the policy file", o.Policy}}, o.Guarded...)
+	all := append([]Guarded{{What: "the policy file", Path: o.Policy}}, o.Guarded...)
 	if !o.Record.Off {
-		all = append(all, Guarded{"the record of --audit", o.Record.File})
+		all = append(all, Guarded{What: "the record of --audit", Path: o.Record.File})
 	}
-	return exposed(now, append(all, Guarded{"the state directory", string(o.State)}), o.Server.Args, o.Dir, tools)
+	all = append(all, Guarded{"the state directory", string(o.State), "for all commands, set XDG_STATE_HOME to"})
+	return exposed(now, all, o.Server.Args, o.Dir, tools)
 }
 
 // defaults fills in what is nil.

@@ -60,7 +60,7 @@ Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused
 	}
 	p.s.roomFlags(cmd.Flags())
 	p.s.callFlags(cmd.Flags())
-	cmd.Flags().Lookup("timeout").Usage = "how long to wait, as a `TIME` like 90s: from the decision, or if you say it, from the start"
+	cmd.Flags().Lookup("timeout").Usage = "how long to wait in all, as a `TIME` like 90s, by default without the time that people take to decide"
 	return cmd
 }
 

@@ -89,7 +89,7 @@ has the server too, under your rules. Variables and other settings of the entry
 stay where they are. Flags of run are put into the entry. Without --id the topic
 knows the server by the entry's name.
 
-The rules, those of --policy too, judge what others in the topic ask of the
+The rules (flags and --policy) are for what others in the topic ask of the
 server. No rule judges what the client itself asks for, and it is not on record.
 With --gate-host the rules judge the client's own tool calls too, as calls of
 "host", which a policy can name.

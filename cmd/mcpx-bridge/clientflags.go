@@ -178,7 +178,7 @@ func (s starters) sayUngated(p *program, client, id string) error {
 		p.log.Info("the rules judge the tool calls of " + title + " itself too, as those of \"host\"; its other requests pass unasked")
 		return nil
 	}
-	p.log.Info("the rules, those of --policy too, judge what others in the topic ask of the server; what " + title + " itself asks of it passes unasked")
+	p.log.Info("the rules (flags and --policy) are for what others in the topic ask of the server; what " + title + " itself asks of it passes without a question")
 	p.log.Info("hint: with --gate-host they judge the tool calls of " + title + " too")
 	return nil
 }

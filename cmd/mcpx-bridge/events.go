@@ -37,7 +37,15 @@ func sayReady(e *events.Events, r node.Ready) {
 		words += ", hosted here"
 	}
 	e.Begin(jsonLine(readyEvent{"ready", r.ID, r.Topic, r.Gateway, r.Hosted, r.Dialect, r.Tools, os.Getpid(), r.ServerPID, r.Control, r.Resources, r.Prompts}),
-		words, "resources: "+text.Line(r.Resources), "prompts: "+text.Line(r.Prompts))
+		append([]string{words}, reachWords(r)...)...)
+}
+
+// reachWords say what becomes of requests that are no calls.
+func reachWords(r node.Ready) []string {
+	if r.Resources == r.Prompts {
+		return []string{"requests for resources and prompts are " + text.Line(r.Resources)}
+	}
+	return []string{"requests for resources are " + text.Line(r.Resources), "requests for prompts are " + text.Line(r.Prompts)}
 }
 
 // newEvents chooses where events go: to the log, or with --json to a writer, which is stdout

@@ -36,7 +36,9 @@ nothing. Move a tool to the rule that allows when you have read what it does.`,
 
 func (p *program) initPolicy(cmd *cobra.Command, args []string) error {
 	stray, argv := behindDash(cmd, args)
-	if len(stray) > 0 {
+	if len(stray) > 0 && len(argv) > 0 && cmd.Flags().Changed("from") {
+		return misused("usage: "+cmd.UseLine(), "policy init: leave out --from and %q", stray[0])
+	} else if len(stray) > 0 {
 		return misused("usage: "+cmd.UseLine(), "policy init: put -- before %q", stray[0])
 	}
 	if len(argv) == 0 && p.s.Server == "" {

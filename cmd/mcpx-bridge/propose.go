@@ -37,9 +37,9 @@ It prints the result as call does. A participant that refuses says so at once, o
 stderr, with the reason; the proposal's id is there too. An interrupt, --timeout
 or --ttl withdraws the proposal. A call that has begun is not undone.
 
-Exit codes: 0 it was done, 1 the tool says it failed, 8 PEER refused (or everybody
-who alone might do it, or everybody here who could), 9 nobody did it in time, or
-somebody took this seat, 130 interrupted.`,
+Exit codes: 0 it was done, 1 the tool says it failed, 8 it was refused, by PEER
+or by everybody who could do it, 9 nobody did it in time, or somebody took this
+seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
