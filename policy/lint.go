@@ -10,14 +10,19 @@ import (
 // Participants are the ids behind of and to, those of the groups named there
 // included, each once: people who have to exist for a question to reach them.
 func (p *Policy) Participants() []string {
-	return slices.Compact(slices.Sorted(slices.Values(p.ids)))
+	return sortedOnce(slices.Concat(p.asked, p.passedTo))
 }
+
+// Asked are those of [Policy.Participants] who stand behind of.
+func (p *Policy) Asked() []string { return sortedOnce(p.asked) }
 
 // Delegates are those of [Policy.Participants] who stand behind to alone: nobody asks them,
 // unless somebody who is asked passes the question on.
 func (p *Policy) Delegates() []string {
-	return slices.DeleteFunc(p.Participants(), func(id string) bool { return slices.Contains(p.asked, id) })
+	return slices.DeleteFunc(sortedOnce(p.passedTo), func(id string) bool { return slices.Contains(p.asked, id) })
 }
+
+func sortedOnce(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
 // Deciders are all who may be asked about something, each once: "local" first,
 // then "host" and the participants. Who calls is among them, though never asked

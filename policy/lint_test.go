@@ -147,6 +147,9 @@ func TestParticipantsOfGroups(t *testing.T) {
 		if got := p.Delegates(); slices.Contains(got, "carol") != strings.Contains(text, "carol") || slices.Contains(got, "bob") != strings.Contains(text, "to: [ops") {
 			t.Errorf("%s: passed on to %q alone", text, got)
 		}
+		if got := slices.Sorted(slices.Values(append(p.Asked(), p.Delegates()...))); !slices.Equal(got, want) {
+			t.Errorf("%s: asked or passed on to %q", text, got)
+		}
 	}
 }
 

@@ -284,12 +284,6 @@ func (l *loader) people(at item, what string) []string {
 			if !slices.Contains(all, id) {
 				all = append(all, id)
 			}
-			if id != "local" && id != "host" {
-				l.p.ids = append(l.p.ids, id)
-				if what == "of" {
-					l.p.asked = append(l.p.asked, id)
-				}
-			}
 		}
 	}
 	l.many(at, what, func(v item) {
@@ -307,7 +301,7 @@ func (l *loader) people(at item, what string) []string {
 // misspelt refuses what looks like a group but is none: as an id it would wait
 // for somebody who does not exist.
 func (l *loader) misspelt(at item, what string) bool {
-	names := []string{"local", "host"}
+	names := slices.Clone(doors)
 	if slices.Contains(names, at.text) {
 		return false
 	}

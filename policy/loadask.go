@@ -54,8 +54,11 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 		}
 	}
 	ok := l.fields(at, what, map[string]func(item){
-		"extends":  func(item) {},
-		"of":       func(v item) { t.Of, said = l.people(v, "of"), true },
+		"extends": func(item) {},
+		"of": func(v item) {
+			t.Of, said = l.people(v, "of"), true
+			l.p.asked = append(l.p.asked, abroad(t.Of)...)
+		},
 		"need":     func(v item) { t.Need = l.whole(v, "need", 1, 100) },
 		"within":   func(v item) { t.Within = l.duration(v, "within", maxQuestion) },
 		"mode":     func(v item) { t.Mode = l.word(v, "mode", modes...) },
@@ -81,6 +84,7 @@ func (l *loader) delegate(at item) *Delegate {
 		"to":    func(v item) { d.To = l.people(v, "to") },
 		"depth": func(v item) { d.Depth = l.whole(v, "depth", 1, 3) },
 	})
+	l.p.passedTo = append(l.p.passedTo, abroad(d.To)...)
 	if len(d.To) == 0 {
 		l.wrong(at, "write to: with ids or groups", "delegate does not say to whom")
 	}

@@ -138,7 +138,7 @@ func (l *loader) redaction(at item) {
 func (l *loader) approvers(at item) {
 	l.members(at, "approvers", func(key, v item) {
 		name := key.text
-		if !validID(name) || name == "local" || name == "host" {
+		if !validID(name) || IsDoor(name) {
 			l.wrong(key, "", "a group is named with letters, digits, _, . and -, and neither local nor host; %q is not", name)
 		}
 		members := []string{}

@@ -19,8 +19,8 @@ type Policy struct {
 	terms    *Terms // how the default asks
 	redact   redaction
 	tests    []inlineTest
-	ids      []string // whom of and to name, groups resolved; neither local nor host
-	asked    []string // those of them whom of names
+	asked    []string // participants whom of names, groups resolved
+	passedTo []string // those whom to names
 	warnings []string // what the file alone gives reason to doubt
 	source   []byte   // what the hash is over
 }
@@ -58,7 +58,7 @@ func (p *Policy) defaultTerms() *Terms {
 // AsksOthers reports whether some rule asks participants of the topic, and not
 // only the person at this machine.
 func (p *Policy) AsksOthers() bool {
-	return len(p.ids) > 0
+	return len(p.asked)+len(p.passedTo) > 0
 }
 
 // An inlineTest is one of the file's own tests.

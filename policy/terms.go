@@ -179,12 +179,22 @@ func looserTerms(whose string, before, after *Terms) []string {
 	return all
 }
 
+// doors are the names of those who are no participants, in the order in which they are named.
+var doors = []string{"local", "host"}
+
+// IsDoor reports whether a name is that of the person at the bridge, local, or at its client,
+// host, and of no participant.
+func IsDoor(name string) bool { return slices.Contains(doors, name) }
+
+// abroad are those of the names that are of participants.
+func abroad(names []string) []string { return slices.DeleteFunc(slices.Clone(names), IsDoor) }
+
 // doorRank puts those first who are no participants.
 func doorRank(name string) int {
-	if at := slices.Index([]string{"local", "host"}, name); at >= 0 {
+	if at := slices.Index(doors, name); at >= 0 {
 		return at
 	}
-	return 2
+	return len(doors)
 }
 
 // beyond are the patterns that are not among others.

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // Doubts are warnings about a seat that a gateway of this dialect would give us.
@@ -32,7 +33,7 @@ func permitsQuestions(caps wire.Caps) bool {
 // error is that nobody at all could be asked.
 func (t *Trial) Approvers(others []wire.Participant, d wire.Dialect) (said string, doubts []string, err error) {
 	asked := t.Rules().Deciders()
-	abroad := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == "local" || name == "host" })
+	abroad := slices.DeleteFunc(slices.Clone(asked), policy.IsDoor)
 	if len(abroad) == 0 {
 		return "", nil, nil
 	}

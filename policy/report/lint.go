@@ -3,7 +3,6 @@ package report
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -29,6 +28,8 @@ type Lint struct {
 	Delegates    []string            `json:"delegates,omitempty"` // those of them who are asked only by whom a question is passed on
 	Warnings     []string            `json:"warnings,omitempty"`
 	Errors       []*policy.LoadError `json:"errors,omitempty"`
+
+	asked []string // those of Participants who are no Delegates
 }
 
 // LintOf says what is wrong or doubtful about a file: what [policy.Load] made of it, and the
@@ -50,7 +51,8 @@ func LintOf(file string, now *policy.Policy, err error, tools []policy.Tool) (Li
 		}
 	}
 	l.Resources, l.Prompts = now.Reach("resources/read"), now.Reach("prompts/get")
-	l.Participants, l.Delegates, l.Warnings = now.Participants(), now.Delegates(), now.Warnings(tools)
+	l.Participants, l.asked, l.Delegates = now.Participants(), now.Asked(), now.Delegates()
+	l.Warnings = now.Warnings(tools)
 	if l.Failing > 0 {
 		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of the file's own tests fail: mcpx-bridge policy test %s", l.Failing, file))
 	}
@@ -61,9 +63,8 @@ func LintOf(file string, now *policy.Policy, err error, tools []policy.Tool) (Li
 func (l Lint) Words() []byte {
 	out := fmt.Appendf(nil, "%s: good, %s, default %s, %s\n", l.File, text.Counted(l.Rules, "rule"), l.Default, text.Counted(l.Tests, "test"))
 	out = fmt.Appendf(out, "resources: %s\nprompts: %s\n", text.Line(l.Resources), text.Line(l.Prompts))
-	asked := slices.DeleteFunc(slices.Clone(l.Participants), func(id string) bool { return slices.Contains(l.Delegates, id) })
-	if len(asked) > 0 {
-		out = fmt.Appendf(out, "asks these participants: %s\n", strings.Join(asked, ", "))
+	if len(l.asked) > 0 {
+		out = fmt.Appendf(out, "asks these participants: %s\n", strings.Join(l.asked, ", "))
 	}
 	if len(l.Delegates) > 0 {
 		out = fmt.Appendf(out, "questions may be passed on to: %s\n", strings.Join(l.Delegates, ", "))
