@@ -19,13 +19,21 @@ import (
 )
 
 // A Note is what the file PATH.head says of the log beside it.
+//
+// Who opens the log cuts off what is torn behind Head and says in its first record how much that
+// was. It may be killed before that, so it notes first what it cuts. With 30 torn bytes:
+//
+//	the first    notes CutBefore 0, Cutting 30, cuts, and is killed in its record, of which 12 bytes are there
+//	the second   finds 12 torn, so the 30 are gone; it notes CutBefore 30, Cutting 12, and its record says 42
+//
+// Had the first been killed before it cut, the second had found the same 30, and said 30.
 type Note struct {
-	Head   Head   // the newest record that is known to have been synced; zero: none
-	Log    string // the id of the log; "" in notes of earlier builds
-	Torn   int64  // bytes that were cut off behind Head, which no record names yet
-	Tail   int64  // bytes that are being cut off there; a tail of that length may be there still
-	Bridge string // who wrote to it last, as Options.Bridge has it
-	There  bool   // the file is there and can be read
+	Head      Head   // the newest record that is known to have been synced; zero: none
+	Log       string // the id of the log; "" in notes of earlier builds
+	CutBefore int64  // bytes that are cut off behind Head, which no record names yet
+	Cutting   int64  // bytes that are being cut off there, and may be there still
+	Bridge    string // who wrote to it last, as Options.Bridge has it
+	There     bool   // the file is there and can be read
 }
 
 // A headFile is the file PATH.head. It says which record of which log was the newest that
@@ -109,17 +117,18 @@ func readHeadFile(r io.Reader) (Note, int, error) {
 	return best, which, nil
 }
 
+// newer: of two notes of one head, the later counts what the former does, and more.
 func (n Note) newer(than Note) bool {
-	return cmp.Or(cmp.Compare(n.Head.Seq, than.Head.Seq), cmp.Compare(n.Torn+n.Tail, than.Torn+than.Tail)) > 0
+	return cmp.Or(cmp.Compare(n.Head.Seq, than.Head.Seq), cmp.Compare(n.CutBefore+n.Cutting, than.CutBefore+than.Cutting)) > 0
 }
 
-// cut is how many bytes were cut off before, where so many are torn now. Of the same length, they
-// are those that were to be cut off when whoever noted that was killed.
-func (n Note) cut(torn int64) int64 {
-	if torn == n.Tail {
-		return n.Torn
+// alreadyCut is how many bytes are gone, where so many are torn now. Of the same length, those are
+// the ones that were to be cut off when whoever noted that was killed.
+func (n Note) alreadyCut(torn int64) int64 {
+	if torn == n.Cutting {
+		return n.CutBefore
 	}
-	return n.Torn + n.Tail
+	return n.CutBefore + n.Cutting
 }
 
 func readSlot(text []byte) Note {
@@ -135,7 +144,7 @@ func readSlot(text []byte) Note {
 	if before, _, summed := bytes.Cut(text, []byte(`,"sum":`)); (summed || m.Log != "") && m.Sum != sumOf(before) {
 		return Note{}
 	}
-	n.Head.Seq, n.Log, n.Torn, n.Tail, n.Bridge = m.Seq, m.Log, m.Torn, m.Tail, m.Bridge
+	n.Head.Seq, n.Log, n.CutBefore, n.Cutting, n.Bridge = m.Seq, m.Log, m.Torn, m.Tail, m.Bridge
 	return n
 }
 
@@ -149,17 +158,17 @@ func (n Note) text() []byte {
 	if n.Log != "" {
 		text = fmt.Appendf(text, `,"log":"%s"`, n.Log)
 	}
-	if n.Torn > 0 {
-		text = fmt.Appendf(text, `,"torn":%d`, n.Torn)
+	if n.CutBefore > 0 {
+		text = fmt.Appendf(text, `,"torn":%d`, n.CutBefore)
 	}
-	if n.Tail > 0 {
-		text = fmt.Appendf(text, `,"tail":%d`, n.Tail)
+	if n.Cutting > 0 {
+		text = fmt.Appendf(text, `,"tail":%d`, n.Cutting)
 	}
 	if n.Bridge != "" && len(n.Bridge) <= 64 {
 		text = appendText(append(text, `,"bridge":`...), n.Bridge)
 	}
 	if len(text) > slotWidth-32 { // an id whose characters had to be escaped
-		return Note{Head: n.Head, Log: n.Log, Torn: n.Torn, Tail: n.Tail}.text()
+		return Note{Head: n.Head, Log: n.Log, CutBefore: n.CutBefore, Cutting: n.Cutting}.text()
 	}
 	text = fmt.Appendf(text, `,"sum":"%s"}`, sumOf(text))
 	return append(append(text, bytes.Repeat([]byte{' '}, slotWidth-1-len(text))...), '\n')

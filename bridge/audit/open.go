@@ -77,18 +77,19 @@ func (l *Log) start() (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	torn := found.Torn
+	torn, before := found.Torn, int64(0)
 	l.size = l.info.Size() - torn
 	if found.Head == noted.Head {
-		found.Torn += noted.cut(torn) // who cut that off was killed before its first record
+		before = noted.alreadyCut(torn) // by who was killed before its first record
 	}
+	found.Torn = before + torn
 	l.head, l.first = found.Head, cmp.Or(found.first, found.Head.Seq+1)
 	l.calls = found.calls
 	rec := l.firstRecord(&found, noted)
 	if err := l.name(&found, noted); err != nil {
 		return Found{}, err
 	}
-	if err := l.cutOff(torn, &found); err != nil {
+	if err := l.cutOff(torn, before, &found); err != nil {
 		return Found{}, err
 	}
 	if err := l.write(l.batch(l.wall(), [][]byte{l.signed(rec)})); err != nil {
@@ -98,7 +99,7 @@ func (l *Log) start() (Found, error) {
 		return Found{}, err
 	}
 	l.synced, l.unsyncedSince, found.Head = l.head, time.Time{}, l.head
-	l.headFile.note.Torn, l.headFile.note.Tail = 0, 0
+	l.headFile.note.CutBefore, l.headFile.note.Cutting = 0, 0
 	l.headFile.write(l.head) // which keep puts on the disk
 	return found, nil
 }
@@ -131,7 +132,7 @@ func (l *Log) openFiles() (Found, Note, error) {
 // cutOff takes away what is half written, for good: else a power cut could bring it
 // back below what is written next. The note says so before, because the record that
 // names it comes after, and what is noted of that place has to be on the disk.
-func (l *Log) cutOff(torn int64, found *Found) error {
+func (l *Log) cutOff(torn, before int64, found *Found) error {
 	if torn == 0 {
 		return nil
 	}
@@ -140,7 +141,7 @@ func (l *Log) cutOff(torn int64, found *Found) error {
 			return err
 		}
 		n := &l.headFile.note
-		n.Head, n.Torn, n.Tail = found.Head, found.Torn-torn, torn
+		n.Head, n.CutBefore, n.Cutting = found.Head, before, torn
 		if err := l.headFile.put(); err != nil {
 			return err // the record that would name it may not get there either
 		}
@@ -161,7 +162,7 @@ func (l *Log) name(found *Found, noted Note) error {
 		rand.Read(id[:])
 		l.id = hex.EncodeToString(id[:])
 	}
-	l.headFile.note = Note{Head: noted.Head, Log: l.id, Torn: noted.Torn, Tail: noted.Tail, Bridge: l.o.Bridge}
+	l.headFile.note = Note{Head: noted.Head, Log: l.id, CutBefore: noted.CutBefore, Cutting: noted.Cutting, Bridge: l.o.Bridge}
 	if found.Head.Seq > 0 {
 		return nil // the note follows when its first record of this process is on the disk
 	}
