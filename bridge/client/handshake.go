@@ -102,21 +102,27 @@ const (
 func (c *Client) heardStarting(e *wire.Envelope) {
 	said := refusal.HearStart(e.Message.Get(jsonrpc.Params))
 	words := said.Starting()
-	c.mu.Lock()
-	last, known := c.starting[e.From]
-	taken := (known || len(c.starting) < startingMost) && slices.Contains(e.To, c.you.ID) &&
-		c.pending.count(func(w *pendingAnswer) bool { return w.to == e.From }) > 0
-	tell := taken && time.Since(last.told) >= startingTold
-	if tell {
-		last.told = time.Now()
-	}
-	if last.words = words; taken {
-		c.starting[e.From] = last
-	}
-	c.mu.Unlock()
-	if tell && c.opt.OnStarting != nil {
+	if c.takeStarting(e, words) && c.opt.OnStarting != nil {
 		c.opt.OnStarting(e.From, words)
 	}
+}
+
+// takeStarting keeps that word, if we asked the participant something, and reports whether it is
+// to be passed on.
+func (c *Client) takeStarting(e *wire.Envelope, words string) (tell bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, known := c.starting[e.From]
+	asked := c.pending.count(func(w *pendingAnswer) bool { return w.to == e.From }) > 0
+	if !asked || !slices.Contains(e.To, c.you.ID) || !known && len(c.starting) >= startingMost {
+		return false
+	}
+	last.words = words
+	if tell = time.Since(last.told) >= startingTold; tell {
+		last.told = time.Now()
+	}
+	c.starting[e.From] = last
+	return tell
 }
 
 // hasStarted forgets that somebody was starting, and reports whether that was so.
