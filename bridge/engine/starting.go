@@ -20,8 +20,9 @@ import (
 // that one has greeted it; nothing we do may end it, or what its client has asked of it.
 
 const (
-	awaitingShare = 64       // requests and proposals of one participant that wait for the start
-	awaitingBytes = 64 << 20 // of all that waits; one participant has a quarter, which is the largest frame
+	awaitingShare      = 64                // requests and proposals of one participant that wait for the start
+	awaitingBytes      = 64 << 20          // of all that waits
+	awaitingShareBytes = awaitingBytes / 4 // of one participant; as much as the largest frame
 )
 
 // Starting is the notification that tells who asks something of a server that it has not come
@@ -39,6 +40,7 @@ func (e *Engine) awaitsStart(env *wire.Envelope) bool {
 	if e.hosted {
 		wait, late, full = handshakeWait, refusal.NotGreeted(handshakeWait), refusal.AtCapacity()
 	}
+	e.dropOver()
 	if !e.mayAwait(env) {
 		e.refuse(env, full)
 		return true
@@ -58,6 +60,7 @@ func (e *Engine) awaitsStartFor(l *proposal.Life) bool {
 	if e.stopping {
 		return false
 	}
+	e.dropOver()
 	refuse := func(r refusal.Refusal) { e.queueBook(e.book.Refuse(l, r.Word(), r.Exactly())) }
 	switch {
 	case slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.life == l }):
@@ -74,10 +77,13 @@ func (e *Engine) awaitsStartFor(l *proposal.Life) bool {
 	return true
 }
 
-// mayAwait reports whether there is room for one more to wait. Proposals that are over meanwhile
-// take none.
-func (e *Engine) mayAwait(env *wire.Envelope) bool {
+// dropOver takes out the proposals that are over meanwhile, which take up no room.
+func (e *Engine) dropOver() {
 	e.awaitNoMore(func(w *awaiting) bool { return w.life != nil && w.life.State != proposal.Pending })
+}
+
+// mayAwait reports whether there is room for one more to wait.
+func (e *Engine) mayAwait(env *wire.Envelope) bool {
 	own, ownSize, size := 0, len(env.Payload), len(env.Payload)
 	for _, w := range e.awaiting {
 		size += len(w.env.Payload)
@@ -86,7 +92,7 @@ func (e *Engine) mayAwait(env *wire.Envelope) bool {
 			ownSize += len(w.env.Payload)
 		}
 	}
-	return len(e.awaiting) < e.maxCalls && own < awaitingShare && size <= awaitingBytes && ownSize <= awaitingBytes/4
+	return len(e.awaiting) < e.maxCalls && own < awaitingShare && size <= awaitingBytes && ownSize <= awaitingShareBytes
 }
 
 // tellStarting tells a caller that it waits for the start, at once and again later.
