@@ -59,7 +59,7 @@ func TestAToolWroteThePolicyAndSwitchedTheGateOff(t *testing.T) {
 	if !open || s.mayDelete() || s.eventsOf(record.ReloadWaiting) != 1 || s.eventsOf(record.Reloaded) != 0 {
 		t.Fatalf("open %v, %+v", open, s.notes)
 	}
-	if text := v.Text(); !strings.Contains(text, "lets more through") || !strings.Contains(text, "delete_*") || !strings.Contains(text, "/srv/policy.yaml") {
+	if text := v.Text(); !strings.Contains(text, "may let more through") || !strings.Contains(text, "delete_*") || !strings.Contains(text, "/srv/policy.yaml") {
 		t.Error(text)
 	}
 	s.decides(v, yes)
