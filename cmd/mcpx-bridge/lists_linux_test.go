@@ -24,7 +24,7 @@ func TestListsFitTheirTerminal(t *testing.T) {
 		{at80, []string{"tools", "fs"}, "TOOL       FOR YOU  ARGUMENTS  DESCRIPTION\nread_file  allow    path       Reads a file, 日本語 too,"},
 		{at80, []string{"tools", "fs", "--wide"}, "and so on and so on\n"},
 		{at40, []string{"tools", "fs"}, "TOOL       FOR YOU  ARGUMENTS  DESCRIPT…\nread_file  allow    path       Reads a …\n"},
-		{at40, []string{"who"}, "PARTICIPANT  SERVER       MAY\nfs           stdiotest 1  call, propose…\n"},
+		{at40, []string{"who"}, "PARTICIPANT  SERVER\nfs           stdiotest 1\n"},
 		{at80, []string{"audit", "show", "--event", "opened"}, "  opened      version=dev  server={\"name\""},
 		{at40, []string{"audit", "show", "--verdict", "allow", "--all", "-n", "1"}, "  decided\n  allow tools/list for cli-"},
 	} {

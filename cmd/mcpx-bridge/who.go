@@ -17,7 +17,7 @@ func (p *program) whoCommand() *cobra.Command {
 		Long: `List who is in the topic, which server that is, what it is for, and what it may
 do there: call tools, propose calls, serve them, decide about those of others, chat.
 That is the gateway's word; each bridge decides what it lets others call
-(mcpx-bridge tools).
+(mcpx-bridge tools). A terminal shows it where somebody may do less, or with --wide.
 
 It joins for a moment, as anybody does, asks each of the others for what it says
 of itself (initialize), and lists them. A server that has not come up yet is
@@ -48,7 +48,11 @@ func (p *program) listParticipants(ctx context.Context, q *peer) error {
 	others := q.Others()
 	said := q.Introductions(ctx, others)
 	if !p.s.JSON {
-		return p.draw(view.Participants(others, said), 3)
+		rows, cuts := view.Participants(others, said), 3
+		if some := view.WithoutMay(rows); p.columns() > 0 && len(some[0]) < len(rows[0]) {
+			rows, cuts = some, 2
+		}
+		return p.draw(rows, cuts)
 	}
 	for _, o := range others {
 		p.print(jsonLine(view.ParticipantOf(o, said[o.ID])))

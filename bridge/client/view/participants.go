@@ -69,6 +69,20 @@ func cut(rows [][]string, column int) [][]string {
 	return out
 }
 
+// everything is what those may do who may do all that participants do among themselves.
+const everything = "call, propose, serve, decide, chat"
+
+// WithoutMay are rows of [Participants] without MAY if all may do everything, and else as they are.
+func WithoutMay(rows [][]string) [][]string {
+	last := len(rows[0]) - 1
+	for _, row := range rows[1:] {
+		if row[last] != everything {
+			return rows
+		}
+	}
+	return cut(rows, last)
+}
+
 // powers say what somebody may do here, as far as the gateway is asked: each bridge has rules of
 // its own beside.
 func powers(c wire.Caps) []string {

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
@@ -45,7 +46,14 @@ an-observer                                    chat
 mute                                           listen
 stranger     robot                             anything, as far as the gateway says
 `
-	if got := string(table.Draw(view.Participants(all, said), 3, 0)); got != want {
+	rows := view.Participants(all, said)
+	if got := string(table.Draw(rows, 3, 0)); got != want {
 		t.Errorf("who is\n%s", got)
+	}
+	if got := view.WithoutMay(rows); len(got[0]) != 4 {
+		t.Errorf("some may do less: %q", got)
+	}
+	if got := view.WithoutMay(view.Participants([]wire.Participant{withRole(t, "ann", "full"), withRole(t, "ben", "admin")}, said)); !slices.Equal(got[0], []string{"PARTICIPANT", "SERVER"}) {
+		t.Errorf("all may do the same: %q", got)
 	}
 }
