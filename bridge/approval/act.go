@@ -70,6 +70,9 @@ type (
 		Used     *Grant    // what had been remembered
 		Retry    time.Duration
 		Asked    time.Time
+		Need     int   // where nobody who may decide is left: how many must agree,
+		Here     []Who // those who could, too few,
+		Away     []Who // and those who are away
 	}
 
 	// Noted goes on record and changes nothing else.

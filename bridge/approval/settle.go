@@ -23,6 +23,9 @@ func (d *Desk) settle(p *pending, s Settled, by *ballot) {
 		s.StartBy = d.now.Add(d.o.StartWithin)
 	}
 	d.flood.settled(p, s.Outcome, d.now, d.o.CoolDown)
+	if s.Reason == NoApprover {
+		s.Need, s.Here, s.Away = p.need, p.who(agreed, beingAsked, waiting), p.who(away)
+	}
 	why := s.sentence()
 	for _, ballot := range p.ballots {
 		if ballot.state == beingAsked {
@@ -125,8 +128,12 @@ func (d *Desk) turnAway(p *pending, reason, detail string, retry time.Duration) 
 	if reason == TimedOut {
 		how = Expired
 	}
-	d.do(Settled{ID: p.id, Question: &p.q, Outcome: how, Reason: reason, Detail: detail, Digest: p.digest, Ran: p.digest,
-		Retry: retry, Asked: p.asked})
+	s := Settled{ID: p.id, Question: &p.q, Outcome: how, Reason: reason, Detail: detail, Digest: p.digest, Ran: p.digest,
+		Retry: retry, Asked: p.asked}
+	if reason == NoApprover {
+		s.Need, s.Here, s.Away = p.need, p.who(agreed, beingAsked, waiting), p.who(away)
+	}
+	d.do(s)
 	return d.out
 }
 

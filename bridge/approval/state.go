@@ -271,9 +271,9 @@ func (p *pending) count(states ...state) (n int) {
 	return n
 }
 
-func (p *pending) who(in state) (all []Who) {
+func (p *pending) who(in ...state) (all []Who) {
 	for _, s := range p.ballots {
-		if s.state == in {
+		if slices.Contains(in, s.state) {
 			all = append(all, s.who)
 		}
 	}

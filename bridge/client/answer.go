@@ -25,6 +25,8 @@ func ErrorOf(to, what string, raw []byte) error {
 	}
 	exit := ExitOf(int(h.Code))
 	switch {
+	case h.BadArguments():
+		return fault.New(fault.Refused, "", "%s", h.Sentence(to, what))
 	case refusal.IsOurs(int(h.Code)):
 		return fault.New(exit, "", "%s", h.Sentence(to, what)).Adding(h.Says())
 	case h.Code == refusal.CodeUnknownMethod && what == "tools/list":

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -20,9 +19,6 @@ import (
 
 // joinTime is how long Dial waits for its seat.
 const joinTime = 10 * time.Second
-
-// ErrNoAnswer is for callers: the cause to give a context that limits the wait for an answer.
-var ErrNoAnswer = errors.New("no answer in time")
 
 // An Answer is what came back: one of Result and Err, raw JSON that is the receiver's, or
 // the word of the gateway that the request went nowhere.
@@ -138,6 +134,10 @@ type Proposal struct {
 	// Say hears what others say and do about it, a sentence each that is fit to be
 	// shown; nil: nobody does. It is called with a lock held, and must not come back.
 	Say func(words string)
+
+	// Limit is how long it is waited for, as for a call; nobody reports Progress. Where its Time
+	// is 0, only the context of Wait ends that, whoever decides.
+	Limit Limit
 }
 
 // A ProposalWait is one proposal of ours, until something has come of it.
@@ -145,13 +145,17 @@ type ProposalWait struct {
 	Proposal
 	ID string // by which it can be withdrawn
 
-	c    *Client
-	done chan Result // buffered; written once
+	c        *Client
+	done     chan Result   // buffered; written once
+	late     chan struct{} // buffered; the time of its Limit is over
+	decision *decision     // nil: there is no Limit
+	gaps     int           // those of c when it was proposed
 
 	mu      sync.Mutex
 	refused []Rejection
 	sayings int               // how often somebody said something about it
 	agreed  map[string]string // that people agreed, by the word of participants that have not begun
+	decider string            // who says that people decide; "" for nobody
 	over    bool
 }
 

@@ -40,7 +40,9 @@ func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
 	if p.Say == nil {
 		p.Say = func(string) {}
 	}
-	w := &ProposalWait{Proposal: p, ID: newID(), c: c, done: make(chan Result, 1), agreed: map[string]string{}}
+	p.Offer.HearsWaiting = p.Limit.Time > 0
+	w := &ProposalWait{Proposal: p, ID: newID(), c: c, done: make(chan Result, 1), late: make(chan struct{}, 1), gaps: c.gapsSoFar(), agreed: map[string]string{}}
+	w.limitTime()
 	e := wire.Envelope{ID: w.ID, Kind: wire.Proposal, Style: p.Style, Method: p.Offer.Method, Key: p.Tool, Payload: p.Offer.Payload(), TS: wire.Stamp(time.Now())}
 	if p.To != "" {
 		e.To = []string{p.To}
@@ -64,6 +66,9 @@ func (c *Client) Withdraw(proposal, reason string, style wire.Style) error {
 }
 
 func (w *ProposalWait) forget() {
+	if w.decision != nil {
+		w.decision.end()
+	}
 	w.c.mu.Lock()
 	w.c.proposals = slices.DeleteFunc(w.c.proposals, func(other *ProposalWait) bool { return other == w })
 	w.c.mu.Unlock()
@@ -78,9 +83,10 @@ func (c *Client) open() []*ProposalWait {
 }
 
 // Wait ends with the first result, and is called once. Who gives up first, by the end of
-// ctx or of the time that the proposal gives, takes the proposal back. The error is
-// [ErrRejected], [ErrLapsed], the cause of ctx, the gateway's word, or why the seat was
-// given up. That a tool or a participant answered with an error is in Result.Answer.
+// ctx, of its Limit or of the time that the proposal gives, takes the proposal back. The error
+// is [ErrRejected], [ErrLapsed], [ErrNoAnswer], the cause of ctx, the gateway's word, or why the
+// seat was given up, and an [*UndecidedError] where one of the last but one comes while people
+// decide. That a tool or a participant answered with an error is in Result.Answer.
 func (w *ProposalWait) Wait(ctx context.Context) (Result, error) {
 	defer w.forget()
 	var lapse <-chan time.Time
@@ -93,6 +99,8 @@ func (w *ProposalWait) Wait(ctx context.Context) (Result, error) {
 		select {
 		case r := <-w.done:
 			return r, r.err
+		case <-w.late:
+			return w.giveUp(ErrNoAnswer, "timeout")
 		case <-w.c.ended:
 			return w.giveUp(w.c.Err(), "")
 		case <-lapse:
@@ -122,16 +130,10 @@ func (w *ProposalWait) giveUp(err error, reason string) (Result, error) {
 	if reason != "" {
 		given.Kept = w.c.Withdraw(w.ID, reason, w.Style)
 	}
+	if reason != "" && err != ErrLapsed && !given.Begun && w.undecided() {
+		return w.unconfirmed(given, err)
+	}
 	return given, err
-}
-
-func (w *ProposalWait) begun() bool {
-	return w.attempts(func(*pendingAnswer) bool { return true }) > 0
-}
-
-// attempts counts the requests that were made for it.
-func (w *ProposalWait) attempts(which func(*pendingAnswer) bool) int {
-	return w.c.pending.count(func(a *pendingAnswer) bool { return a.proposal == w && !a.forProposal && which(a) })
 }
 
 // receive takes every frame of the topic, one after the other.
@@ -155,6 +157,7 @@ func (w *ProposalWait) receive(e *wire.Envelope) {
 	case wire.Chat:
 		w.noteSaying(e)
 	case wire.Notification:
+		w.waitsFor(e)
 		w.agreedTo(e)
 	}
 }
@@ -175,6 +178,7 @@ func (w *ProposalWait) agreedTo(e *wire.Envelope) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.decided(e.From)
 	words := e.From + ": " + oneLine([]byte(said.Message))
 	switch {
 	case e.From == w.To || slices.Contains(w.Offer.Preferred, e.From) || w.hasBegun(e.From):
@@ -209,11 +213,12 @@ func (w *ProposalWait) rejected(e *wire.Envelope) {
 	if w.over || len(w.refused) >= maxRefused && !slices.Contains(w.able(), e.From) || slices.ContainsFunc(w.refused, func(r Rejection) bool { return r.From == e.From }) {
 		return
 	}
+	w.decided(e.From)
 	r := Rejection{e.From, n.Reason, n.Detail, n.Say, n.By}
 	w.refused = append(w.refused, r)
 	w.dropAttempts(func(a *pendingAnswer) bool { return a.by == e.From && a.to == e.From }) // it began, and came second
 	if !w.hopeless() {
-		w.Say(r.Words())
+		w.Say(r.Words(w.Tool))
 		return
 	}
 	w.end(Result{err: ErrRejected, Rejected: w.refused})
@@ -234,31 +239,11 @@ func (w *ProposalWait) hopeless() bool {
 	return len(able) > 0 && !w.begun()
 }
 
-// able are those who alone may serve the proposal; nil for everybody.
-func (w *ProposalWait) able() []string {
-	switch {
-	case w.To != "":
-		return []string{w.To}
-	case w.Offer.Exclusive && !w.Offer.FallbackToBroadcast:
-		return w.Offer.Preferred
-	}
-	return nil
-}
-
-// present are those in the topic who could do it.
-func (w *ProposalWait) present() (ids []string) {
-	for _, p := range w.c.Others() {
-		if p.Caps.CouldServe("tools/call") {
-			ids = append(ids, p.ID)
-		}
-	}
-	return ids
-}
-
 // participantLeft drops the answers that a participant who has left can no longer give.
 func (w *ProposalWait) participantLeft(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.decided(id)
 	w.dropAttempts(func(a *pendingAnswer) bool { return a.to == id })
 	if !w.over && len(w.refused) > 0 && w.able() == nil && w.hopeless() {
 		w.end(Result{err: ErrRejected, Rejected: w.refused})
@@ -269,8 +254,16 @@ func (w *ProposalWait) dropAttempts(which func(*pendingAnswer) bool) {
 	w.c.pending.drop(func(a *pendingAnswer) bool { return a.proposal == w && !a.forProposal && which(a) })
 }
 
-// Words says it in a sentence, in the words of whoever rejects.
-func (r Rejection) Words() string {
+// Words says it of a tool in a sentence, in the words of whoever rejects, or as a caller reads it
+// of a bridge of ours.
+func (r Rejection) Words(tool string) string {
+	if h, ours := refusal.HearReject(tool, r.Detail, r.Say, r.By); ours {
+		words := h.Sentence(r.From, tool)
+		if says := h.Says(); says != "" {
+			words += "; " + says
+		}
+		return words
+	}
 	words := r.From + " refused it: " + cmp.Or(r.Reason, "no reason given")
 	if r.Detail != r.Reason {
 		words += refusal.Bracketed(r.Detail)
@@ -305,6 +298,7 @@ func (w *ProposalWait) attempted(e *wire.Envelope) {
 	if !w.c.pending.addFirst(t) {
 		return
 	}
+	w.decided(w.decider) // it has begun, whoever was asked
 	w.refused = slices.DeleteFunc(w.refused, func(r Rejection) bool { return r.From == t.to })
 	if t.by == t.to {
 		w.say(w.agreed[t.by])

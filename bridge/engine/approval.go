@@ -226,9 +226,11 @@ func (e *Engine) unapproved(c *inflight.Call, s approval.Settled) refusal.Refusa
 	r := refusal.Refusal{Executed: refusal.No, Reason: s.Reason, Decision: s.ID, Rule: c.Decision.Rule, Say: s.Said, By: names(s.By)}
 	switch {
 	case s.Outcome == approval.Expired:
-		r.Code, r.Reason, r.Message = refusal.CodeExpired, "expired", "nobody decided about "+whatOf(c)+" in time"
+		late := refusal.Undecided(whatOf(c))
+		r.Code, r.Reason, r.Message = late.Code, late.Reason, late.Message
 	case s.Reason == approval.NoApprover:
-		r.Code, r.Message = refusal.CodeNoApprover, "nobody who may decide about "+whatOf(c)+" can be asked now"
+		unasked := refusal.Unasked(whatOf(c), s.Need, names(s.Here), names(s.Away))
+		r.Code, r.Message = unasked.Code, unasked.Message
 		r.Tool, r.Requester, r.Retryable = c.Tool(), c.From, true
 	case s.Reason == approval.Busy, s.Reason == approval.Cooldown:
 		r.Code, r.Message = refusal.CodeBusy, "people have too many questions before them now"

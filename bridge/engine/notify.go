@@ -173,16 +173,26 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 // it in a sentence.
 const Approved = "notifications/mcpx/approved"
 
+// Waiting is the notification that tells a proposer that reads it that people decide about its
+// proposal. Its params: proposalId, and message and _meta as the progress of a call has them.
+const Waiting = "notifications/mcpx/waiting"
+
 // reminderEvery is how often it hears that while people decide (WIRE 7.6).
 const reminderEvery = 15 * time.Second
 
-// remind tells a caller that gave a progress token that people are deciding.
+// remind tells a caller that gave a progress token, or a proposer that reads it, that people
+// are deciding.
 func (e *Engine) remind(c *inflight.Call) {
-	if c.Token == nil || c.Phase != inflight.Asked {
+	proposed := c.Origin == inflight.Proposal && c.Life.HearsWaiting
+	if c.Token == nil && !proposed || c.Phase != inflight.Asked {
 		return
 	}
 	words, about := e.waitsFor(c)
-	e.report(c, words, about)
+	if proposed {
+		e.tellOne(wire.Notice, c.From, Waiting, jsonrpc.AppendNotification(nil, Waiting, proposalWaits(c, words, about)))
+	} else {
+		e.report(c, words, about)
+	}
 	c.Alarm = e.alarms.set(e.now.Add(reminderEvery), func() { e.remind(c) })
 }
 
@@ -285,6 +295,12 @@ func speaksForUs(raw []byte) bool {
 			return true
 		}
 	}
+}
+
+func proposalWaits(c *inflight.Call, words, about string) []byte {
+	params := jsonrpc.AppendQuote([]byte(`{"proposalId":`), c.Life.ID)
+	params = jsonrpc.AppendQuote(append(params, `,"message":`...), words)
+	return append(append(append(params, `,"_meta":{"`+approvalMeta+`":`...), about...), `}}`...)
 }
 
 func approved(c *inflight.Call, words string) []byte {

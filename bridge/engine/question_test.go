@@ -357,6 +357,29 @@ func TestALimitCountsAnAgreedCallOnce(t *testing.T) {
 	s.refused(-31004)
 }
 
+// "Nobody can be asked" was said where one was here, of two who must agree.
+func TestWhoIsHereIsSaidWhereTooFewAre(t *testing.T) {
+	two := strings.Replace(asksAlice, "{of: [alice], within: 60s}", "{of: [alice, carol, dave], need: 2, within: 60s}", 1)
+	everyDialect(t, two, func(s *stage) {
+		s.leaves("carol")
+		s.frames = nil
+		s.write()
+		s.refused(-31003, `"message":"2 must agree about write_file, and only alice is here; carol and dave are away"`)
+		s.leaves("alice")
+		s.frames = nil
+		s.asksFor("bob", "e8", "8", "write_file", `{"path":"/a","text":"x"}`, "")
+		s.refused(-31003, `"message":"nobody who may decide about write_file can be asked now"`)
+	})
+}
+
+// What is missing was said with the place of the whole, a pointer of no steps.
+func TestWhatIsMissingFromArgumentsIsNamed(t *testing.T) {
+	everyDialect(t, asksAlice, func(s *stage) {
+		s.asksFor("bob", "e8", "8", "write_file", `{}`, "")
+		s.refused(-32602, `"message":"the arguments of write_file are not as its schema has them: property path is missing"`)
+	})
+}
+
 // An edit may not lead to where others would have been asked.
 func TestAnEditDoesNotReachWhatStricterTermsGuard(t *testing.T) {
 	two := strings.Replace(asksAlice, "asks:\n", "asks:\n  two: {of: [alice, carol], need: 2, within: 60s}\n", 1)

@@ -95,6 +95,28 @@ func TestAProposerHearsWhoAgreedAndWhy(t *testing.T) {
 	}
 }
 
+// A proposer waited for its --timeout, and read that nobody did it, while people had longer.
+func TestAProposerThatReadsItHearsThatPeopleDecide(t *testing.T) {
+	for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4", "meup/v0.2"} {
+		for more, times := range map[string]int{`,"hears_waiting":true`: 2, "": 0} {
+			s := proposalStage(t, protocol, "fulfil: ask")
+			s.proposes("bob", "p1", "fs", "write_file", path, more)
+			s.question()
+			s.pass(reminderEvery)
+			told := 0
+			for _, f := range s.frames {
+				if strings.Contains(f, Waiting) {
+					told++
+					s.has(f, `"to":["bob"]`, `"proposalId":"p1"`, `"message":"waiting for approval by alice until`, `"_meta":{"mcpx/approval":{"waiting":true,"digest":"`, `"of":["alice"],"left_ms":`)
+				}
+			}
+			if told != times {
+				t.Errorf("%s, %q: bob was told %d times: %q", protocol, more, told, s.frames)
+			}
+		}
+	}
+}
+
 // The client beside us hears it of its own calls; the person here is called so.
 func TestTheClientHearsWhoAgreed(t *testing.T) {
 	s := gatedStage(t)

@@ -38,6 +38,7 @@ type Life struct {
 	Why           string    // the proposer wants it, in its own words
 	Terms         Terms     // what it says of who should serve it, and until when
 	CountsRejects bool      // the proposer hears a reject as one of many
+	HearsWaiting  bool      // the proposer reads whom it waits for
 	WantsResponse bool      // the proposer asked to be told whether we serve it
 	Until         time.Time // when the proposer loses interest; zero: never
 
@@ -124,7 +125,7 @@ func newLife(p Proposed, now time.Time, others map[string]other) *Life {
 	}
 	p.Offer.Method, p.Offer.Key = strings.Clone(p.Offer.Method), strings.Clone(p.Offer.Key)
 	l := &Life{Proposer: strings.Clone(env.From), ID: strings.Clone(env.ID), Method: p.Offer.Method, Key: p.Offer.Key,
-		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, WantsResponse: p.Offer.WantsResponse, CountsRejects: p.Offer.CountsRejects, Why: strings.Clone(p.Offer.Reason), wrong: p.Wrong, lacks: p.Lacks, since: now}
+		Style: p.Offer.Style, Sum: p.Sum, Envelope: env, offer: p.Offer, WantsResponse: p.Offer.WantsResponse, CountsRejects: p.Offer.CountsRejects, HearsWaiting: p.Offer.HearsWaiting, Why: strings.Clone(p.Offer.Reason), wrong: p.Wrong, lacks: p.Lacks, since: now}
 	l.to = p.Offer.Preferred
 	l.Named = len(env.To) > 0
 	if l.Named {

@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -39,6 +40,31 @@ func Hear(raw []byte) (h Heard, ok bool) {
 	return Heard{e.Code, e.Message, data.Reason, data.Executed, data.Say, data.By}, true
 }
 
+// HearReject reads what a bridge says for programs of a proposal of a tool that it rejects
+// ([Refusal.Exactly]), and reports whether that is a reason of ours.
+func HearReject(tool, detail, say, by string) (h Heard, ok bool) {
+	reason, message, _ := strings.Cut(detail, ": ")
+	var r Refusal
+	switch reason {
+	case "policy_denied":
+		r = PolicyDenied(tool, "")
+	case "expired":
+		r = Undecided(tool)
+	case "no_approver":
+		r = Unasked(tool, 1, nil, nil)
+	case "shutting_down":
+		r = ShuttingDown()
+	case "declined":
+		r = Refusal{Code: CodeDenied, Reason: reason, Executed: No, Message: Declined("the call of "+tool, strings.Split(cmp.Or(by, "somebody"), ", "))}
+	case reasonArguments, ReasonUnknownTool, "invalid_params", "invalid_request":
+		r = Refusal{Code: CodeInvalidParams, Reason: reason, Executed: No}
+	default:
+		return h, false
+	}
+	message = cmp.Or(message, r.Message)
+	return Heard{jsonrpc.Code(r.Code), message, reason, No, say, by}, message != ""
+}
+
 // Sentence says it of what was asked of whom, without its end and not made safe to show.
 func (h *Heard) Sentence(whom, what string) string {
 	return h.how(whom, what) + ": " + strings.TrimSuffix(h.Message, ".") + Bracketed(h.Reason)
@@ -63,6 +89,10 @@ func (h *Heard) how(whom, what string) string {
 
 // Says is whose words stand beside it, and which: "its owner says: …"; "" if there are none.
 func (h *Heard) Says() string { return Says(h.By, h.Say) }
+
+// BadArguments reports whether a bridge says that the arguments do not fit the tool's schema,
+// so that the server never got them.
+func (h *Heard) BadArguments() bool { return h.Reason == reasonArguments && h.Executed == No }
 
 // Refuses reports whether a code of ours is a no; the others say that nobody decided, or that
 // the server did not answer.

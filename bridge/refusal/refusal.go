@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -90,9 +91,11 @@ func UnknownTool(name string) Refusal {
 
 // InvalidArguments is for arguments that the schema of a tool refuses; why names what.
 func InvalidArguments(tool, why string) Refusal {
-	return Refusal{Code: CodeInvalidParams, Reason: "invalid_arguments", Executed: No,
-		Message: "the arguments do not fit the input schema of " + tool + ": " + why}
+	return Refusal{Code: CodeInvalidParams, Reason: reasonArguments, Executed: No,
+		Message: "the arguments of " + tool + " are not as its schema has them: " + why}
 }
+
+const reasonArguments = "invalid_arguments"
 
 // InvalidParams is for params that cannot be judged; why is a sentence.
 func InvalidParams(why string) Refusal {
@@ -109,6 +112,33 @@ func Ambiguous(why error) Refusal {
 func PolicyDenied(what, rule string) Refusal {
 	return Refusal{Code: codePolicyDenied, Reason: "policy_denied", Executed: No, Rule: rule,
 		Message: "the owner's policy does not allow " + what}
+}
+
+// Undecided is for what nobody decided about in time; what names it.
+func Undecided(what string) Refusal {
+	return Refusal{Code: CodeExpired, Reason: "expired", Executed: No, Message: "nobody decided about " + what + " in time"}
+}
+
+// Unasked is for what too few can be asked about, of need who must agree; what names it. here
+// and away are those who may decide, by the names that policies have.
+func Unasked(what string, need int, here, away []string) Refusal {
+	r := Refusal{Code: CodeNoApprover, Reason: "no_approver", Executed: No, Retryable: true,
+		Message: "nobody who may decide about " + what + " can be asked now"}
+	if len(here) > 0 && need > len(here) {
+		r.Message = fmt.Sprintf("%d must agree about %s, and only %s", need, what, are(here, "here"))
+		if len(away) > 0 {
+			r.Message += "; " + are(away, "away")
+		}
+	}
+	return r
+}
+
+// are says where people are.
+func are(names []string, where string) string {
+	if len(names) == 1 {
+		return People(names) + " is " + where
+	}
+	return People(names) + " are " + where
 }
 
 // Busy is for who may try again after a second; what is a sentence.
@@ -297,9 +327,10 @@ func (r *Refusal) Word() string {
 	return proposal.Other
 }
 
-// Exactly is why, for programs; where the proposer can mend it, in words too.
+// Exactly is why, for programs; where the proposer can mend it or may try again when others are
+// here, in words too.
 func (r *Refusal) Exactly() string {
-	if r.Code == CodeInvalidParams || r.Code == CodeInvalidRequest {
+	if r.Code == CodeInvalidParams || r.Code == CodeInvalidRequest || r.Code == CodeNoApprover {
 		return r.Reason + ": " + r.Message
 	}
 	return r.Reason

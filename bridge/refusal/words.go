@@ -77,6 +77,9 @@ func People(names []string) string {
 	return text.Series(all, 0)
 }
 
+// Declined says who said no to what, by the names that policies have.
+func Declined(what string, by []string) string { return what + " was declined by " + People(by) }
+
 // Says are the words of somebody by the names that policies have, "" for the owner.
 func Says(by, words string) string {
 	switch {

@@ -42,9 +42,11 @@ type Offer struct {
 
 	// Reason is why the proposer wants it, in its own words; of more than 256 bytes the
 	// rest is left out. CountsRejects says that it hears a reject as one of many, and not as
-	// the end: a member of ours, counts_rejects, beside those of the seeds.
+	// the end, HearsWaiting that it reads whom it waits for: members of ours, counts_rejects and
+	// hears_waiting, beside those of the seeds.
 	Reason        string
 	CountsRejects bool
+	HearsWaiting  bool
 
 	Needs         []string // required_capabilities
 	WantsResponse bool     // asks for a ProposalResponse, which comes at once, whatever its response_timeout
@@ -72,6 +74,7 @@ type offerBody struct {
 	WantsResponse jsontext.Value `json:"request_response"`
 	Reason        jsontext.Value `json:"reason"`
 	CountsRejects jsontext.Value `json:"counts_rejects"`
+	HearsWaiting  jsontext.Value `json:"hears_waiting"`
 	TTL           jsontext.Value `json:"ttl"`
 }
 
@@ -146,6 +149,7 @@ func (p *offerBody) fill(o *Offer) error {
 		readBool(&o.QuickReject, "quick_reject", first(p.QuickReject)),
 		readBool(&o.FallbackToBroadcast, "fallback_to_broadcast", first(p.FallbackToBroadcast)),
 		readBool(&o.CountsRejects, "counts_rejects", first(p.CountsRejects)),
+		readBool(&o.HearsWaiting, "hears_waiting", first(p.HearsWaiting)),
 		readBool(&o.WantsResponse, "request_response", first(p.WantsResponse)),
 		readWait(&o.FallbackAfter, "fallback_timeout", first(p.FallbackAfter)),
 		readWait(&o.ExclusiveFor, "exclusive_timeout", first(p.ExclusiveFor)),
@@ -261,6 +265,9 @@ func (o Offer) Payload() []byte {
 	dst = member(dst, `,"reason":`, o.Reason)
 	if o.CountsRejects {
 		dst = append(dst, `,"counts_rejects":true`...)
+	}
+	if o.HearsWaiting {
+		dst = append(dst, `,"hears_waiting":true`...)
 	}
 	if len(o.Needs) > 0 {
 		dst = list(append(dst, `,"required_capabilities":`...), o.Needs)

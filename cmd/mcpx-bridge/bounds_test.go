@@ -21,7 +21,7 @@ func TestFlagsAtTheirBounds(t *testing.T) {
 	}
 	hints := func(change func(*settings), flag string) func() error {
 		p := &program{s: settings{Timeout: time.Minute}}
-		p.s.Offer.Style, p.s.Offer.Timeout = "auto", time.Minute
+		p.s.Offer.Style = "auto"
 		change(&p.s)
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
 		f.Duration("ttl", 0, "")
@@ -61,8 +61,8 @@ func TestFlagsAtTheirBounds(t *testing.T) {
 		{"--fallback over 10m", hints(func(s *settings) { s.Offer.Preferred, s.Offer.Fallback = []string{"x"}, 10*time.Minute+1 }, "fallback"), false},
 		{"--preferred of 64", hints(func(s *settings) { s.Offer.Preferred = []string{strings.Repeat("x", 64)} }, ""), true},
 		{"--preferred of 65", hints(func(s *settings) { s.Offer.Preferred = []string{strings.Repeat("x", 65)} }, ""), false},
-		{"--timeout 0 of a proposal", hints(func(s *settings) { s.Offer.Timeout = 0 }, ""), false},
-		{"--timeout 1ns of a proposal", hints(func(s *settings) { s.Offer.Timeout = 1 }, ""), true},
+		{"--timeout 0 of a proposal", hints(func(s *settings) { s.Timeout = 0 }, ""), false},
+		{"--timeout 1ns of a proposal", hints(func(s *settings) { s.Timeout = 1 }, ""), true},
 		{"--within 999.999999ms", within(time.Second - 1), false},
 		{"--within 1s", within(time.Second), true},
 		{"--within 24h", within(24 * time.Hour), true},

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -34,12 +35,13 @@ A bridge serves by itself only proposals that name it, with PEER or --preferred,
 unless its owner's policy has "broadcast: true". Give arguments as to call.
 
 It prints the result as call does. A participant that refuses says so at once, on
-stderr, with the reason; the proposal's id is there too. An interrupt, --timeout
-or --ttl withdraws the proposal. A call that has begun is not undone.
+stderr, with the reason; the proposal's id is there too, and who is asked if people
+have to agree. It waits for them as call does, or as --timeout says. An interrupt,
+--timeout or --ttl withdraws the proposal. A call that has begun is not undone.
 
 Exit codes: 0 it was done, 1 the tool says it failed, 8 it was refused, by PEER
-or by everybody who could do it, 9 nobody did it in time, or somebody took this
-seat, 130 interrupted.`,
+or by everybody who could do it, 9 nobody decided or did it in time, or somebody
+took this seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
@@ -48,7 +50,7 @@ seat, 130 interrupted.`,
 	}
 	f := cmd.Flags()
 	p.s.roomFlags(f)
-	timeFlag(f, &p.s.Offer.Timeout, "timeout", 5*time.Minute, "how long to wait for the result, as a `TIME` like 90s")
+	timeFlag(f, &p.s.Timeout, "timeout", 5*time.Minute, "how long to wait, as a `TIME` like 90s: from the decision, or if you say it, from the start")
 	f.StringArrayVar(&p.s.Offer.Preferred, "preferred", nil, "the participant `ID` that should do it; repeatable")
 	f.StringArrayVar(&p.s.Offer.Requires, "requires", nil, "only participants that provide `WORD` can do it: a word of --provides, or a tool's name; repeatable")
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
@@ -105,7 +107,7 @@ func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.S
 		return o, style, misused("", "--fallback is between 1ms and 10m")
 	case f.Changed("ttl") && (s.TTL < time.Millisecond || s.TTL > maxTTL):
 		return o, style, misused("", "--ttl is between 1ms and 10m")
-	case s.Timeout <= 0:
+	case p.s.Timeout <= 0:
 		return o, style, misused("--timeout 5m", "--timeout must be more than 0")
 	}
 	for _, id := range s.Preferred {
@@ -119,6 +121,7 @@ func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.S
 // propose makes one proposal and turns what comes of it into output and exit code.
 func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) error {
 	to, name, rest := splitTarget(args)
+	p.s.Bounded = f.Changed("timeout")
 	o, style, err := p.hints(f, to)
 	if err != nil {
 		return err
@@ -140,16 +143,12 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Offer.Timeout, client.ErrNoAnswer)
-	defer cancel()
+	limit := p.limit(time.Now(), to)
 	object, err := p.proposedArguments(ctx, q, to, name, given)
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // nobody could begin it any more (FINDINGS D7)
-		return noAnswer("the topic", "what arguments "+name+" takes", context.Cause(ctx))
-	}
-	w, err := q.Propose(client.Proposal{To: to, Tool: name, Arguments: object, Offer: o, Style: style, Say: func(words string) { p.log.Info(words) }})
+	w, err := q.Propose(client.Proposal{To: to, Tool: name, Arguments: object, Offer: o, Style: style, Say: func(words string) { p.log.Info(words) }, Limit: limit})
 	if err != nil {
 		return q.unsaid(err, wire.Proposal)
 	}
@@ -181,12 +180,17 @@ func (p *program) tellProposed(q *peer, w *client.ProposalWait) {
 
 // undone words why nothing came of a proposal.
 func (p *program) undone(ctx context.Context, w *client.ProposalWait, r client.Result, err error) error {
+	undecided, asked := errors.AsType[*client.UndecidedError](err)
 	switch {
+	case asked && undecided.Within == 0:
+		return fail(exitInterrupted, "", "withdrew %s: %w", w.Tool, err)
+	case asked:
+		return noAnswer(w.To, w.Tool, err)
 	case errors.Is(err, client.ErrRejected):
 		return p.rejected(w, r.Rejected)
 	case exitOf(err) == exitID:
 		return fail(exitNoAnswer, "mcpx-bridge watch shows what becomes of it, under another id", "another session under the same id has taken this seat: %s was withdrawn there, or its result goes there", w.Tool)
-	case !errors.Is(err, client.ErrLapsed) && (ctx.Err() == nil || err != context.Cause(ctx)):
+	case !errors.Is(err, client.ErrLapsed) && !errors.Is(err, client.ErrNoAnswer) && (ctx.Err() == nil || err != context.Cause(ctx)):
 		return err
 	}
 	f := givenUp(w, r, err)
@@ -229,7 +233,10 @@ func (p *program) rejected(w *client.ProposalWait, all []client.Rejection) error
 			Rejected []client.Rejection `json:"rejected"`
 		}{w.ID, all}))
 	}
-	last := all[len(all)-1].Words()
+	last := all[len(all)-1].Words(w.Tool)
+	if w.To != "" && all[len(all)-1].Reason == proposal.Timeout {
+		return fail(exitNoAnswer, "", "%s", last)
+	}
 	if w.To != "" {
 		return fail(exitRefused, "", "%s", last)
 	}
@@ -249,9 +256,20 @@ func longer(w *client.ProposalWait, flag, format string) *failure {
 	return f
 }
 
-// proposedArguments makes one JSON object of the arguments. Where nobody is
-// named, pairs get their types from the first here that has such a tool.
+// proposedArguments makes one JSON object of the arguments, in the time of the proposal.
 func (p *program) proposedArguments(ctx context.Context, q *peer, to, name string, given arguments.Arguments) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.s.Timeout, client.ErrNoAnswer)
+	defer cancel()
+	object, err := p.typedFor(ctx, q, to, name, given)
+	if err == nil && ctx.Err() != nil { // nobody could begin it any more (FINDINGS D7)
+		err = noAnswer("the topic", "what arguments "+name+" takes", context.Cause(ctx))
+	}
+	return object, err
+}
+
+// typedFor gives pairs their types, where nobody is named those of the first here that has
+// such a tool.
+func (p *program) typedFor(ctx context.Context, q *peer, to, name string, given arguments.Arguments) ([]byte, error) {
 	if to != "" || !given.NeedTypes() {
 		object, err := q.Typed(ctx, to, name, given)
 		return object, noAnswer(to, "tools/list", err)

@@ -120,7 +120,7 @@ func TestProposeEndsAtReject(t *testing.T) {
 		g, s := begin(t, d, "fs", "echo", `{"text":"x"}`, "--json")
 		g.expect(d.proposalOf("fs", d.proposal(), ""))
 		g.send(d.frame("j1", "fs", "bob", "mcp/reject", g.proposalID(), `{"reason":"policy","detail":"policy_denied"}`))
-		s.exits(8, "fs refused it: policy (policy_denied)")
+		s.exits(8, "fs refused echo, it did not run: the owner's policy does not allow echo (policy_denied)")
 		if why := g.names.mismatch(`{"proposal":"$p","rejected":[{"from":"fs","reason":"policy","detail":"policy_denied"}]}`, s.events.text()); why != "" {
 			t.Errorf("stdout: %s: %s", why, s.events.text())
 		}

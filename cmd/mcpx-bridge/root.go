@@ -98,7 +98,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 		p.attend(true)
 	case cmd.Name() == "approve":
 		p.attend(false)
-	case cmd.Name() == "call":
+	case cmd.Name() == "call", cmd.Name() == "propose":
 		p.countDown()
 	}
 	if bridges || cmd.Name() == "gateway" || cmd.Name() == "serve" {

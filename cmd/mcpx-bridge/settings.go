@@ -246,7 +246,6 @@ type offerSettings struct {
 	Exclusive bool
 	Fallback  time.Duration
 	TTL       time.Duration
-	Timeout   time.Duration
 	Style     string
 	Reason    string // of withdraw
 	Why       string // of propose

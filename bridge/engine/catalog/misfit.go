@@ -34,8 +34,11 @@ func (m *misfit) within(p *policy.Policy) string {
 	return m.Error()
 }
 
-// at names a place by its JSON pointer.
+// at names a place by its JSON pointer, and the whole by nothing.
 func at(way []string) string {
+	if len(way) == 0 {
+		return ""
+	}
 	var pointer strings.Builder
 	for _, step := range way {
 		pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
@@ -87,6 +90,12 @@ func withoutValue(v *jsonschema.ValidationError) string {
 		return "it is not of the media type " + k.Want
 	case *kind.InvalidJsonValue:
 		return "a number too large to be checked"
+	case *kind.Required:
+		names := k.Missing[:min(len(k.Missing), 16)]
+		if len(names) == 1 {
+			return "property " + names[0] + " is missing"
+		}
+		return "properties " + strings.Join(names, ", ") + " are missing"
 	case *kind.AdditionalProperties:
 		slices.Sort(k.Properties)
 		k.Properties = k.Properties[:min(len(k.Properties), 16)] // there may be as many as fit into a frame
