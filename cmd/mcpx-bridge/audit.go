@@ -46,8 +46,9 @@ func (p *program) auditShowCommand() *cobra.Command {
 shows those of all bridges on this machine, and each line names its bridge.
 
 Records of tools/list, but for refusals, are left out without --all, --call or
---json. At a terminal lines are cut to fit, unless --wide is given. Control
-characters are shown as \u{…}. With --json each record is shown as it was written, but with such characters
+--json. At a terminal lines are cut to fit, unless --wide is given; what was asked
+for and who decided goes on in the next line. Control characters are shown as \u{…}.
+With --json each record is shown as it was written, but with such characters
 escaped; the hashes are those of the file.`,
 		Example: "  mcpx-bridge audit show --verdict deny -n 20\n  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
 		Args:    help.Positional(0, 1),
