@@ -284,11 +284,12 @@ func refusedBy(s approval.Settled) string {
 // agreement lasts.
 func (e *Engine) startOrPark(c *inflight.Call) {
 	s := c.Agreed
+	lapsed, unwanted := e.unwanted(c)
 	switch {
 	case e.stopping:
 		e.refuseUnstarted(c, refusal.ShuttingDown())
-	case c.Claim == inflight.Won && c.Life.Unwanted(): // it waited for the server meanwhile
-		e.refuseUnstarted(c, refusal.ProposalWithdrawn(c.Life.ID))
+	case unwanted:
+		e.refuseUnstarted(c, lapsed)
 	case !e.now.Before(s.StartBy):
 		e.refuseUnstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
 			Message: whatOf(c) + " was approved, but could not be started in time"})
@@ -300,6 +301,19 @@ func (e *Engine) startOrPark(c *inflight.Call) {
 	default:
 		e.startAgreed(c)
 	}
+}
+
+// unwanted is why a proposal that came to us to serve must not start any more: its proposer
+// took it back or its time ended, while it waited for its claim or for the server (I6).
+func (e *Engine) unwanted(c *inflight.Call) (refusal.Refusal, bool) {
+	switch l := c.Life; {
+	case c.Claim != inflight.Won:
+	case l.Unwanted():
+		return refusal.ProposalWithdrawn(l.ID), true
+	case l.Overdue(e.now):
+		return refusal.ProposalExpired(l.ID), true
+	}
+	return refusal.Refusal{}, false
 }
 
 // startAgreed starts a call that somebody agreed to, if policy and tool still are

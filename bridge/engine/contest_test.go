@@ -177,6 +177,31 @@ func TestWhatIsTakenBackBetweenItsClaimAndTheServerDoesNotRun(t *testing.T) {
 	}
 }
 
+// Nor does what its proposer wanted for a while that is over.
+func TestWhatRunsOutBetweenItsClaimAndTheServerDoesNotRun(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		s := proposalStage(t, "mcpx/v0.1", forAll)
+		s.proposes("bob", "p1", "", "write_file", path, `,"ttl":5000`)
+		s.answers("alice", s.questionTo("alice"), true, yes)
+		claim := s.claim("p1")
+		s.do(ServerDown{Reason: "exit", Cause: "exited", Retry: time.Second})
+		s.echo(claim)
+		s.pass(4 * time.Second)
+		if over {
+			s.pass(time.Second)
+		}
+		s.do(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{}`)}})
+		s.frames = nil
+		s.answerListing(moreTools)
+		if ran := s.asked(); (ran == 1) == over {
+			t.Errorf("its time is over: %t, and it ran %d times", over, ran)
+		}
+		if over && !strings.Contains(s.frames[len(s.frames)-1], `"code":-31002`) {
+			t.Errorf("its proposer reads %s", s.frames)
+		}
+	}
+}
+
 // The window of a claim that could not leave begins when it does, also if it had been over
 // just before.
 func TestTheWindowOfAClaimThatWasHeldBeginsWhenItLeaves(t *testing.T) {

@@ -140,9 +140,12 @@ func (e *Engine) startProposed(c *inflight.Call) {
 	e.reserve(c, c.Decision)
 	r, refused := e.judged(c.Request)
 	busy, noRoom := e.noRoom(c)
+	lapsed, unwanted := e.unwanted(c)
 	switch {
 	case refused:
 		e.refuseUnstarted(c, r)
+	case unwanted:
+		e.refuseUnstarted(c, lapsed)
 	case c.Decision.Verdict != policy.Allow || !e.fulfils(c.Life):
 		e.refuseUnstarted(c, refusal.PolicyDenied(whatOf(c), c.Decision.Rule))
 	case noRoom:

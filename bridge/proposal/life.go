@@ -256,6 +256,9 @@ func (l *Life) noneLeftToWaitFor(who string) bool {
 	return !slices.ContainsFunc(l.offer.Preferred, func(id string) bool { return !l.refusing[id] })
 }
 
+// Overdue reports whether its proposer has lost interest by now.
+func (l *Life) Overdue(now time.Time) bool { return !l.Until.IsZero() && !now.Before(l.Until) }
+
 // next is when time alone changes how it stands; zero: never.
 func (l *Life) next() time.Time {
 	switch l.State {

@@ -34,7 +34,7 @@ func (b *Book) reopen(l *Life) {
 	l.Run, l.By, l.Runner = "", "", ""
 	l.reopened++
 	b.do(Noted{Life: l, Event: record.Reopened, By: runner})
-	if !l.Until.IsZero() && !l.Until.After(b.now) {
+	if l.Overdue(b.now) {
 		b.move(l, overdue)
 		b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl"})
 		return

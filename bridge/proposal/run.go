@@ -39,7 +39,6 @@ const (
 
 // Bars reports why another participant's request for a proposal must not run.
 func (b *Book) Bars(l *Life) Bar {
-	late := !l.Until.IsZero() && !b.now.Before(l.Until)
 	switch l.State {
 	case Withdrawn:
 		return BarWithdrawn
@@ -48,7 +47,7 @@ func (b *Book) Bars(l *Life) Bar {
 	case Claimed, Running, Fulfilled:
 		return BarAlready
 	case Rejected, Failed:
-		if late {
+		if l.Overdue(b.now) {
 			return BarExpired
 		}
 	}

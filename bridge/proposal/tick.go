@@ -37,7 +37,7 @@ func (b *Book) age(l *Life) {
 	if at := l.next(); at.IsZero() || at.After(b.now) {
 		return
 	}
-	if over := !l.Until.IsZero() && !l.Until.After(b.now); over {
+	if l.Overdue(b.now) {
 		b.move(l, overdue)
 		b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl", Moot: true})
 		if l.Announced {

@@ -20,6 +20,8 @@ func (c *checker) starts(cl *claim) {
 		c.blame("I1", "%v starts without leave", cl)
 	case cl.over || cl.cancelled || cl.denied:
 		c.blame("I6", "%v starts after its end", cl)
+	case cl.offer() && c.timeOver(cl):
+		c.blame("I6", "%v starts after its time", cl)
 	case c.stop:
 		c.blame("I6", "%v starts after the bridge was told to stop", cl)
 	case cl.flaw != "":
