@@ -196,6 +196,7 @@ func elementOf(j *judgement, literals []literal, v *value) (Match, error) {
 // typeTest knows every type, and absence.
 func typeTest(types []string) test {
 	return test{
+		ofType: true,
 		absent: func(side) bool { return slices.Contains(types, "absent") },
 		of: func(j *judgement, v *value, _ side) (Match, error) {
 			if slices.Contains(types, v.kind.String()) {

@@ -150,7 +150,8 @@ type test struct {
 	// of reads a value that is there. An error says why it cannot.
 	of func(j *judgement, v *value, s side) (Match, error)
 
-	under []directory // of the test under; nil for others
+	under  []directory // of the test under; nil for others
+	ofType bool        // it is the test type, which may fit all that an argument can be
 
 	// absent reports whether the test holds of a value that is not there (DESIGN 6);
 	// nil: never.

@@ -5,7 +5,7 @@ import "slices"
 // A Standing is what a policy says of a caller's calls of a tool, before there is one.
 type Standing struct {
 	Verdict Verdict // what they get, but for those that are refused for their arguments
-	Refuses bool    // a deny looks at the arguments, and may refuse some
+	Refuses bool    // a deny names values of an argument, and refuses calls that have them
 	Depends bool    // others may get another verdict too, by their arguments or what is left of a limit
 }
 
@@ -27,7 +27,7 @@ func (p *Policy) Standing(c Call) Standing {
 		switch {
 		case m == Yes:
 			s.Verdict, matched = min(s.Verdict, r.effect), true
-		case m == Unclear && r.effect == Deny && r.byArgs():
+		case m == Unclear && r.effect == Deny && r.refusesFew(j):
 			s.Refuses = true
 		case m == Unclear:
 			open = append(open, r.effect)
@@ -46,14 +46,40 @@ func (p *Policy) Standing(c Call) Standing {
 	return s
 }
 
-// byArgs reports whether nothing but arguments decides where withoutArgs is unclear.
-func (r *rule) byArgs() bool {
-	return !slices.ContainsFunc(append(slices.Clip(r.except), r.where), func(c condition) bool {
-		return slices.ContainsFunc(c, func(each clause) bool {
-			e, is := each.(*expression)
-			return is && !e.usesArgs
-		})
+// refusesFew reports whether a rule that is unclear without arguments applies to no more than
+// calls that have values which it names: some argument has to have them, and nothing but
+// arguments decides.
+func (r *rule) refusesFew(j *judgement) bool {
+	isExpression := func(each clause) bool { _, is := each.(*expression); return is }
+	looksAtArgs := func(each clause) bool { _, is := each.(argument); return is || isExpression(each) }
+	for _, c := range r.except {
+		if slices.ContainsFunc(c, looksAtArgs) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.where, isExpression) && slices.ContainsFunc(r.where, func(each clause) bool {
+		a, is := each.(argument)
+		return is && slices.ContainsFunc(a.tests, func(t test) bool { return t.fitsFew(j) })
 	})
+}
+
+// strangers are values that no rule is likely to name.
+var strangers = []value{
+	{kind: isString, text: "none-such"}, {kind: isString, text: "/none/such"}, {kind: isString, text: "https://none.invalid/such"}, {kind: isArray},
+}
+
+// fitsFew reports whether a test fits nothing but what it names: it fits no stranger, and refuses one.
+func (t test) fitsFew(j *judgement) bool {
+	refuses := false
+	for i := range strangers {
+		switch m, _ := t.of(j, &strangers[i], tightens); m {
+		case Yes:
+			return false
+		case No:
+			refuses = true
+		}
+	}
+	return refuses && !t.ofType
 }
 
 // withoutArgs reports whether a rule applies, as far as can be told without the arguments of a

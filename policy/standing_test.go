@@ -57,9 +57,28 @@ rules:
 - {deny: odd, when: 'args.n == 1', except: [{from: [ann]}]}
 - {deny: even, when: 'args.n == 2'}
 - {deny: early, when: 'now.getHours() < 8'}
+- {deny: having, when: 'has(args.id)'}
+- {deny: sparing, except: [{args: {text: {is: seven}}}]}
+- {deny: sparing2, args: {"**": {regex: ".+"}}, except: [{args: {text: {is: seven}}}]}
+- {deny: anyword, args: {word: {regex: ".*"}}}
+- {deny: anyname, args: {word: {glob: "*"}}}
+- {deny: anypath, args: {path: {under: /}}}
+- {deny: anytext, args: {word: {type: string}}}
+- {deny: anynumber, args: {n: {type: number}}}
+- {deny: allbut, args: {word: {not: seven}}}
+- {deny: short, args: {word: {maxlen: 9}}}
+- {deny: without, args: {list: {lacks: seven}}}
+- {deny: seven, args: {n: {in: [7, seven]}}}
+- {deny: holding, args: {list: {has: seven}}}
+- {deny: etc, args: {path: {under: /etc}}}
+- {deny: evil, args: {url: {host: "*.evil.example"}}}
+- {deny: drops, args: {sql: {regex: "(?i)drop .*"}}, from: [ann]}
 - {allow: late, args: {x: {is: 1}}, except: [{from: [bob]}]}
 `)
-	for tool, want := range map[string]string{"add": "allow*", "read_file": "allow*", "few": "depends", "drop": "deny", "write": "depends", "else": "ask", "odd": "ask", "even": "ask*", "early": "depends", "late": "depends"} {
+	for tool, want := range map[string]string{"add": "allow*", "read_file": "allow*", "few": "depends", "drop": "deny", "write": "depends", "else": "ask", "odd": "ask", "even": "depends", "early": "depends", "late": "depends",
+		"having": "depends", "sparing": "depends", "sparing2": "depends", "anyword": "depends", "anyname": "depends", "anypath": "depends", "anytext": "depends",
+		"anynumber": "depends", "allbut": "depends", "short": "depends", "without": "depends",
+		"seven": "ask*", "holding": "ask*", "etc": "ask*", "evil": "ask*", "drops": "ask*"} {
 		s := p.Standing(policy.Call{From: "ann", Via: "request", Method: "tools/call", Tool: tool})
 		got := s.Verdict.String()
 		switch {

@@ -39,8 +39,9 @@ func JSON(to io.Writer, log *slog.Logger) *Events {
 }
 
 // Log are events in words. Where people look on, at a terminal, it does not say of anybody that
-// they came and went within a second, or within half a minute under an id that was made up for
-// one command.
+// they came and went within a second; of who did within half a minute, under an id that was made
+// up for one command, it says so once they are gone, unless they asked something of us: the record
+// of that says more.
 func Log(log *slog.Logger, lookedOn bool) *Events {
 	e := &Events{log: log}
 	if lookedOn {
@@ -57,6 +58,9 @@ const heldMost = 1 << 20
 func (e *Events) Emit(r *record.Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.visits != nil {
+		e.visits.asked(r.From)
+	}
 	switch {
 	case r.Event == record.Peer:
 		e.peer(r)
@@ -77,8 +81,8 @@ func (e *Events) peer(r *record.Record) {
 	switch {
 	case e.visits != nil && r.State == "joined":
 		e.came(r.ID, func() { e.listPeer(r) })
-	case e.visits != nil && r.State == "left" && e.visits.passedBy(r.ID):
-		e.detail(r.ID + " looked in")
+	case e.visits != nil && r.State == "left" && e.visits.waiting[r.ID] != nil:
+		e.went(r.ID)
 	default:
 		e.listPeer(r)
 	}
@@ -260,7 +264,14 @@ const mostVisits = 256
 
 // visits hold back that somebody came until they have stayed. The lock of the events guards
 // them.
-type visits struct{ waiting map[string]*time.Timer }
+type visits struct{ waiting map[string]*visit }
+
+// A visit is of somebody of whom nothing was told yet.
+type visit struct {
+	since time.Time
+	told  *time.Timer // tells it
+	asked bool        // something of us, of which there is a record
+}
 
 // came has locked tell that id came, once they have stayed.
 func (e *Events) came(id string, told func()) {
@@ -270,39 +281,53 @@ func (e *Events) came(id string, told func()) {
 		return
 	}
 	if v.waiting == nil {
-		v.waiting = map[string]*time.Timer{}
+		v.waiting = map[string]*visit{}
 	}
 	stay := staying
 	if strings.HasPrefix(id, madeUpID) {
 		stay = stayingMadeUp
 	}
-	var t *time.Timer
-	t = time.AfterFunc(stay, func() {
+	this := &visit{since: time.Now()}
+	this.told = time.AfterFunc(stay, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if v.waiting[id] == t {
+		if v.waiting[id] == this {
 			delete(v.waiting, id)
 			told()
 		}
 	})
-	v.waiting[id] = t
+	v.waiting[id] = this
 }
 
-// passedBy reports whether id came only just now, so that neither is told.
-func (v *visits) passedBy(id string) bool {
-	t := v.waiting[id]
-	if t == nil {
-		return false
+// asked notes that somebody has asked something of us.
+func (v *visits) asked(from string) {
+	if len(v.waiting) == 0 {
+		return
 	}
-	t.Stop()
-	delete(v.waiting, id)
-	return true
+	if this := v.waiting[from]; this != nil {
+		this.asked = true
+	}
+}
+
+// went ends the visit of somebody of whom nothing was told. An id that looks made up hides
+// nobody: whoever likes can have one.
+func (e *Events) went(id string) {
+	this := e.visits.waiting[id]
+	this.told.Stop()
+	delete(e.visits.waiting, id)
+	long := time.Since(this.since)
+	words := id + " was here for " + text.Span(long.Round(time.Second))
+	if long < staying || this.asked || !e.listsLocked(id, "left") {
+		e.detail(words)
+		return
+	}
+	e.log.Info(words)
 }
 
 // stop ends all waiting.
 func (v *visits) stop() {
-	for _, t := range v.waiting {
-		t.Stop()
+	for _, each := range v.waiting {
+		each.told.Stop()
 	}
 	clear(v.waiting)
 }

@@ -132,7 +132,7 @@ func TestManyNamesAndNotesFillNoLogOfEvents(t *testing.T) {
 }
 
 // Who looks in for a moment is no news to people at a terminal; who stays is, and who goes
-// then.
+// then. An id that looks made up hides nobody for longer, unless the log has what they asked.
 func TestAtATerminalNobodyIsToldOfWhoLooksIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
@@ -149,13 +149,16 @@ func TestAtATerminalNobodyIsToldOfWhoLooksIn(t *testing.T) {
 		tell("cli-2", "joined", 0)
 		tell("ben", "left", 2)
 		tell("cli-2", "left", stayingMadeUp/2)
+		tell("cli-4", "joined", 0)
+		e.Emit(&record.Record{Event: record.Ended, From: "cli-4", Method: "tools/list", Outcome: "ok", Executed: "yes"})
+		tell("cli-4", "left", 6*time.Second)
 		tell("cli-3", "joined", 0)
 		tell("ann", "left", time.Hour)
 		tell("cli-3", "left", 0)
 		tell("last", "joined", 0)
 		e.Close()
 		time.Sleep(time.Hour)
-		if got, want := said.String(), "mcpx-bridge: ann joined\nmcpx-bridge: ben left\nmcpx-bridge: cli-3 joined\nmcpx-bridge: ann left\nmcpx-bridge: cli-3 left\n"; got != want {
+		if got, want := said.String(), "mcpx-bridge: ann joined\nmcpx-bridge: cli-2 was here for 30s\nmcpx-bridge: ben left\nmcpx-bridge: cli-2 was here for 15s\nmcpx-bridge: cli-3 joined\nmcpx-bridge: ann left\nmcpx-bridge: cli-3 left\n"; got != want {
 			t.Errorf("it says\n%s", got)
 		}
 	})
