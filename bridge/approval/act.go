@@ -35,6 +35,7 @@ type (
 		Ask     string
 		RPC     []byte
 		Because string // one sentence that may be shown
+		Said    string // what who decided said of it, not redacted
 	}
 
 	// Tally tells a participant who has a question open who agrees by now, and changes nothing

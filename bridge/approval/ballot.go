@@ -32,13 +32,16 @@ var voided = map[state]string{
 }
 
 // close takes down every view somebody has.
-func (d *Desk) close(p *pending, s *ballot, why string) {
+func (d *Desk) close(p *pending, s *ballot, why string) { d.closeSaying(p, s, why, "") }
+
+// closeSaying is close with the words of who decided.
+func (d *Desk) closeSaying(p *pending, s *ballot, why, said string) {
 	if s.who.Door != Topic {
-		d.do(Close{ID: p.id, To: s.who, Because: why})
+		d.do(Close{ID: p.id, To: s.who, Because: why, Said: said})
 	}
 	for _, a := range s.asks {
 		if a.void == "" {
-			d.do(Close{ID: p.id, To: s.who, Ask: a.id, RPC: a.rpc(), Because: why})
+			d.do(Close{ID: p.id, To: s.who, Ask: a.id, RPC: a.rpc(), Because: why, Said: said})
 		}
 	}
 }

@@ -63,6 +63,7 @@ type claims struct {
 		Beside   jsontext.Value `json:"beside"`
 		Envelope string         `json:"envelopeId"`
 		Proposer string         `json:"proposer"`
+		Reason   string         `json:"reason"`
 	} `json:"originalRequest"`
 }
 
@@ -106,8 +107,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	if need == 0 && len(e.Metadata.Why) > 0 {
 		need = 1 // who says why says how many too, where that is more than one
 	}
-	v.tally(need, e.Metadata.Agreed)
-	v.why(e.Metadata.Why)
+	v.tally(need, e.Metadata.Agreed, v.why(e.Metadata.Why))
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	if args := e.args(); args != nil {
@@ -126,30 +126,38 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 }
 
 // why says why one is asked and what the server says of the tool, as our bridges say it: others
-// may mean something else by the member.
-func (v *View) why(raw []byte) {
+// may mean something else by the member. It returns who is asked, as far as it says so.
+func (v *View) why(raw []byte) []string {
 	var why struct {
 		Via   string   `json:"via"`
 		Rules []string `json:"rules"`
 		About string   `json:"about"`
 		Hints []string `json:"hints"`
+		Asked []string `json:"asked"`
 	}
 	if json.Unmarshal(raw, &why) != nil {
-		return
+		return nil
 	}
 	v.Via, v.About, v.Rule = text.Line(why.Via), text.Line(why.About), text.Line(strings.Join(why.Rules, ", "))
 	for _, hint := range why.Hints {
 		v.Hints = append(v.Hints, text.Line(hint))
 	}
+	return why.Asked
 }
 
-// tally says how many must agree, 0 where the asker does not say, and who does by now, beside us.
-func (v *View) tally(need int, agree []string) {
+// tally says how many must agree, 0 where the asker does not say, who does by now, and who is
+// asked beside us.
+func (v *View) tally(need int, agree, asked []string) {
 	v.Need, v.Have, v.People = need, len(agree), nil
 	for _, who := range agree {
 		v.People = append(v.People, Person{Who: text.Line(who), State: stateNames[agreed]})
 	}
 	v.People = append(v.People, Person{Who: v.Me, State: stateNames[beingAsked]})
+	for _, who := range asked {
+		if who = text.Line(who); who != v.Me && !slices.Contains(agree, who) {
+			v.People = append(v.People, Person{Who: who, State: stateNames[beingAsked]})
+		}
+	}
 }
 
 // Tallied is the question with what the params of a tally say of it, which must have been scanned
@@ -160,7 +168,11 @@ func (v *View) Tallied(params []byte) (View, bool) {
 		return *v, false
 	}
 	now := *v
-	now.tally(says.Need, says.Agreed)
+	var asked []string
+	for _, p := range v.People {
+		asked = append(asked, p.Who)
+	}
+	now.tally(says.Need, says.Agreed, asked)
 	return now, true
 }
 
@@ -235,6 +247,9 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 	add("Tool", cmp.Or(o.Tool, o.Method))
 	add("Caller", o.From)
 	add("Proposed by", o.Proposer)
+	if o.Reason != "" {
+		facts = append(facts, Fact{"The proposer says", string(m.AppendQuoted(nil, o.Reason))})
+	}
 	add("It says", e.unsaid(asker, m.Banner()))
 	for _, d := range e.Metadata.Delegation {
 		add("Passed on", "by "+d.By+" to "+d.To)

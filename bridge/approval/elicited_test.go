@@ -165,8 +165,8 @@ Server says: Deploy it; may destroy
 Why asked: rule deploys
 Needs: 2 who agree
 Arguments:
-  /note = "a\u{202e}b"
-  /target = "production"`},
+  /target = "production"
+  /note = "a\u{202e}b"`},
 		"asked again": {v.Dialog("the answer held no decision").Text, "Please answer again: the answer held no decision\n" + v.Dialog("").Text},
 	} {
 		if want := strings.ReplaceAll(c.want, "SHORT", v.Short); c.got != want {
@@ -206,10 +206,10 @@ func TestWhoMustAgreeHearsOfTheOthers(t *testing.T) {
 		t.Fatalf("they hear %q, carol is to hear %s", told, want)
 	}
 	v, ok := q.View.Tallied([]byte(want))
-	if !ok || v.Need != 2 || v.Have != 1 || !slices.Equal(v.People, []approval.Person{{Who: "ann", State: "agreed"}, {Who: "carol", State: "asked"}}) {
+	if !ok || v.Need != 2 || v.Have != 1 || !slices.Equal(v.People, []approval.Person{{Who: "ann", State: "agreed"}, {Who: "carol", State: "asked"}, {Who: "dave", State: "asked"}}) {
 		t.Errorf("carol reads %v, %+v", ok, v)
 	}
-	if q.View.Have != 0 {
+	if at := q.View.People; q.View.Have != 0 || len(at) != 3 || at[1] != (approval.Person{Who: "ann", State: "asked"}) || at[2].Who != "dave" {
 		t.Error("what was read before has changed")
 	}
 	for _, says := range []string{`{}`, `{"need":0,"agreed":["x"]}`, `{"need":2,"agreed":"x"}`, `7`} {
@@ -226,6 +226,63 @@ func TestWhoMustAgreeHearsOfTheOthers(t *testing.T) {
 	for _, who := range []string{"ann", "carol", "dave"} {
 		if told[who] != "allowed by ann and carol" {
 			t.Errorf("%s hears %q", who, told[who])
+		}
+	}
+}
+
+// Who is asked elsewhere reads what the person at the bridge does: why the proposer wants it, the
+// arguments as they were written, and who else is asked; and then who decided, and their words.
+func TestWhoIsAskedElsewhereReadsWhatIsReadAtTheBridge(t *testing.T) {
+	now := time.Now()
+	ann, local := approval.Participant("ann"), approval.Who{Door: approval.Local}
+	for _, c := range []struct {
+		by           approval.Who
+		result, want string
+		said         string
+	}{
+		{local, `{"action":"accept","content":{"approve":true,"reason":"fine"}}`, "allowed by the person at the bridge", "fine"},
+		{ann, `{"action":"decline","content":{"reason":"not today"}}`, "denied by ann", "not today"},
+	} {
+		d := approval.NewDesk(approval.Options{Random: random()})
+		d.SetBelieved(true)
+		d.SetRedactor(&policy.Policy{})
+		d.SetHere(ann, true)
+		d.SetHere(local, true)
+		_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "proposal", Method: "tools/call", Tool: "write", Bridge: "fs", Topic: "lobby", Envelope: "e7",
+			Args: []byte(`{"path": "/a", "content": "x"}`), Reason: "tidying up", Terms: policy.Terms{Of: []string{"local", "ann"}, Within: time.Minute}})
+		here, there := acts[0].(approval.Show), acts[1].(approval.Show)
+		q, err := approval.Elicit(now, "fs", "ann", there.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := q.View
+		for _, want := range []string{"The proposer says: \"tidying up\"\n", "Arguments:\n  /path = \"/a\"\n  /content = \"x\"\n"} {
+			if !strings.Contains(v.Text(), want) {
+				t.Errorf("%s\ndoes not say %q", v.Text(), want)
+			}
+		}
+		if !slices.Equal(v.People, []approval.Person{{Who: "ann", State: "asked"}, {Who: "local", State: "asked"}}) {
+			t.Errorf("asked: %+v", v.People)
+		}
+		answer := approval.Answer{Who: c.by, Corr: []string{there.Ask}, ID: there.RPC, Result: []byte(c.result)}
+		if c.by == local {
+			answer = approval.Answer{Who: c.by, Question: here.ID, Digest: here.Digest.String(), Result: []byte(c.result)}
+		}
+		acts = d.Answer(now, answer)
+		if verify, is := acts[len(acts)-1].(approval.Verify); is {
+			acts = d.Verified(now, verify.ID, "")
+		}
+		told := 0
+		for _, a := range acts {
+			if closed, is := a.(approval.Close); is && closed.To != c.by {
+				told++
+				if closed.Because != c.want || closed.Said != c.said {
+					t.Errorf("%s reads %q, %q", closed.To, closed.Because, closed.Said)
+				}
+			}
+		}
+		if told != 1 {
+			t.Errorf("%d were told: %+v", told, acts)
 		}
 	}
 }

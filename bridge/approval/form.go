@@ -97,7 +97,20 @@ func (p *pending) why() (o object) {
 		o.str("about", p.q.About)
 	}
 	o.raw("hints", list(p.q.Hints.Words()...))
+	o.raw("asked", list(p.askedNow()...))
 	return o
+}
+
+// askedNow are those who have the question before them, or get it with this one.
+func (p *pending) askedNow() (names []string) {
+	states := []state{beingAsked}
+	if !p.sequential() {
+		states = append(states, waiting)
+	}
+	for _, w := range p.who(states...) {
+		names = append(names, w.String())
+	}
+	return names
 }
 
 // tally tells whoever has a question open in the topic who agrees by now.

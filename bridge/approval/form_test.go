@@ -19,7 +19,7 @@ func TestAI16Golden(t *testing.T) { // WIRE O39
 	show := s.shown("alice")
 	d, short := show.Digest.String(), show.Digest.Short()
 	meta := `{"elicitationType":"tool_approval","timeout":60,"priority":"high","originalRequest":{"from":"bob","tool":"write_file",` +
-		`"arguments":{"path":"/a","text":"x"},"requestId":7,"envelopeId":"e7"},"why":{"via":"request","rules":["small-writes"],"about":"Write a file","hints":["writes","may destroy"]},"digest":"` + d + `"}`
+		`"arguments":{"path":"/a","text":"x"},"requestId":7,"envelopeId":"e7"},"why":{"via":"request","rules":["small-writes"],"about":"Write a file","hints":["writes","may destroy"],"asked":["alice"]},"digest":"` + d + `"}`
 	want := `{"message":"bob requests permission to execute write_file on fs [` + short + `]",` +
 		`"requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this tool call?","description":` +
 		`"Tool: write_file\nCaller: bob\nArguments: {\"path\":\"/a\",\"text\":\"x\"}\nBridge: fs (a-test-server)\nTopic: t1\nRule: small-writes\n` +

@@ -26,10 +26,10 @@ func (d *Desk) settle(p *pending, s Settled, by *ballot) {
 	if s.Reason == NoApprover {
 		s.Need, s.Here, s.Away = p.need, p.who(agreed, beingAsked, waiting), p.who(away)
 	}
-	why := s.sentence()
+	why := s.Sentence()
 	for _, ballot := range p.ballots {
 		if ballot.state == beingAsked {
-			d.close(p, ballot, why)
+			d.closeSaying(p, ballot, why, s.Said)
 			d.rest(ballot, away)
 		}
 	}
@@ -63,8 +63,8 @@ func taken(reason string) bool {
 	return reason == InvalidAnswer || reason == InvalidModification || reason == InvalidDelegation
 }
 
-// sentence says to those who need not answer any more how it ended.
-func (s *Settled) sentence() string {
+// Sentence says to those who need not answer any more how it ended, fit to be shown.
+func (s *Settled) Sentence() string {
 	switch s.Outcome {
 	case Allowed, Denied:
 		by := "nobody"
@@ -75,17 +75,23 @@ func (s *Settled) sentence() string {
 	case Expired:
 		return "nobody decided in time"
 	case Withdrawn:
+		if s.Reason == CallerLeft {
+			return "the caller left"
+		}
 		return "the caller took it back"
 	case Refused:
 		return "not enough people are left who could decide"
 	}
-	return "the bridge ended it: " + s.Reason
+	if s.Reason == ShuttingDown {
+		return "the bridge stopped"
+	}
+	return "the bridge ended it: " + strings.ReplaceAll(s.Reason, "_", " ")
 }
 
 func names(people []Who) string {
 	var all []string
 	for _, w := range people {
-		all = append(all, text.Line(w.String()))
+		all = append(all, text.Line(text.Person(w.String())))
 	}
 	return text.Series(all, 0)
 }

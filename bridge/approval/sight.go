@@ -60,7 +60,7 @@ func original(args []byte) (spelled []byte, size int) {
 	case len(args) > 8*maxOriginal:
 		return nil, len(args)
 	}
-	spelled = rawjson.AppendCanonical(nil, args, text.AppendJSONString)
+	spelled = rawjson.AppendRespelled(nil, args, text.AppendJSONString)
 	if len(spelled) > maxOriginal {
 		return nil, len(spelled)
 	}

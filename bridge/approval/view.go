@@ -221,7 +221,7 @@ func (v *View) Needs() string {
 		case p.Who == v.Me:
 			have = append(have, "you")
 		default:
-			have = append(have, p.Who)
+			have = append(have, text.Person(p.Who))
 		}
 	}
 	if len(have) == 0 {

@@ -129,6 +129,9 @@ func (e *Engine) close(a approval.Close) {
 		e.do(Told{a})
 		return
 	}
+	if a.Said != "" {
+		a.Because += ": " + e.policy.RedactText(a.Said)
+	}
 	e.tellOne(wire.Cancellation, a.To.ID, "notifications/cancelled", jsonrpc.AppendCancel(nil, a.RPC, a.Because))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -454,7 +455,7 @@ func person(w approval.Who) string {
 	if w.Door == approval.Topic {
 		return w.ID
 	}
-	return refusal.Person(w.String())
+	return text.Person(w.String())
 }
 
 // Outcome is how a call ended, by the server's answer.

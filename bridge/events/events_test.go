@@ -37,7 +37,7 @@ func TestEventsInWords(t *testing.T) {
 		{record.Record{Event: record.Ended, From: "ann", Method: "tools/list", Outcome: "error", Executed: "no", Reason: "policy_denied"},
 			"refused ann: tools/list (policy_denied)"},
 		{record.Record{Event: record.Checkpoint}, ""},
-		{record.Record{Event: record.Withdrawn, Call: "7", From: "ann", Tool: "echo"}, "ann withdrew echo call=7"},
+		{record.Record{Event: record.Withdrawn, Call: "7", From: "ann", Tool: "echo"}, "ann took echo back call=7"},
 		{record.Record{Event: record.Withdrawn, Call: "8", From: "ann", Method: "initialize"}, ""},
 		{record.Record{Event: record.ServerExit, Exit: 1}, ""},
 		{record.Record{Event: record.Disconnected, Detail: "it broke"}, `warning: the link to the gateway is down detail="it broke"`},

@@ -53,6 +53,8 @@ func ending(s approval.Settled) string {
 		all += " by what was remembered (" + s.Used.ID + ")"
 	case by != "":
 		all += " by " + by
+	case s.Outcome == approval.Withdrawn, s.Reason == approval.ShuttingDown:
+		all = s.Sentence()
 	case s.Reason != "" && s.Reason != all:
 		all += ": " + strings.ReplaceAll(s.Reason, "_", " ")
 	}

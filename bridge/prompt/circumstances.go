@@ -49,8 +49,8 @@ func circumstance(name, said string) string {
 func addPeople(v *approval.View, fact func(look, string, string)) {
 	var asked, others []string
 	for _, p := range v.People {
-		who := p.Who
-		if who == v.Me {
+		who := text.Person(p.Who)
+		if p.Who == v.Me && v.Elsewhere == "" {
 			who = "you"
 		}
 		switch p.State {
@@ -62,7 +62,9 @@ func addPeople(v *approval.View, fact func(look, string, string)) {
 		}
 	}
 	fact(usual, "Needs", v.Needs())
-	fact(usual, "Waiting for", strings.Join(asked, ", "))
+	if v.Need > 0 || v.WhyAsked() != "" || !slices.Equal(asked, []string{"you"}) { // else nobody said who is asked beside us
+		fact(usual, "Waiting for", strings.Join(asked, ", "))
+	}
 	fact(faint, "Others", strings.Join(others, ", "))
 }
 

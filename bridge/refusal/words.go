@@ -31,18 +31,6 @@ func (w Waiting) Words(now time.Time) string {
 	return b.String()
 }
 
-// Person is somebody who is asked or decided, in words for a caller: name is that which
-// policies have.
-func Person(name string) string {
-	switch name {
-	case "local":
-		return "the person at the bridge"
-	case "host":
-		return "the person at the client"
-	}
-	return name
-}
-
 // Changed says, behind the names of so many who agreed, what of the call one of them changed, by
 // its JSON pointers ("@timeout" for the time); "" for nothing. It repeats no value.
 func Changed(people int, pointers []string) string {
@@ -69,7 +57,7 @@ const mostPeople = 6
 func People(names []string) string {
 	var all []string
 	for _, name := range names[:min(len(names), mostPeople)] {
-		all = append(all, Person(name))
+		all = append(all, text.Person(name))
 	}
 	if len(names) > mostPeople {
 		all = append(all, "others")
@@ -92,7 +80,7 @@ func Says(by, words string) string {
 	if len(who) > 1 {
 		return People(who) + " say: " + words
 	}
-	return Person(by) + " says: " + words
+	return text.Person(by) + " says: " + words
 }
 
 // Bracketed is a reason behind a sentence, for who looks it up; "" if there is none.

@@ -68,3 +68,15 @@ func Fill(s, indent string, columns int) string {
 	}
 	return strings.Join(append(lines, line), "\n")
 }
+
+// Person is somebody who is asked or decided, in words for who sits elsewhere: name is that
+// which policies have.
+func Person(name string) string {
+	switch name {
+	case "local":
+		return "the person at the bridge"
+	case "host":
+		return "the person at the client"
+	}
+	return name
+}

@@ -16,18 +16,30 @@ import (
 // sorts names beyond the Basic Multilingual Plane otherwise, and quotes in one way only.
 // FuzzCanonical holds the two to each other in all else.
 func AppendCanonical(dst, text []byte, quote func(dst []byte, s string) []byte) []byte {
-	dst, _ = appendValue(dst, text, Space(text, 0), quote)
+	dst, _ = spelling{quote, true}.value(dst, text, Space(text, 0))
 	return dst
 }
 
-func appendValue(dst, t []byte, i int, quote func([]byte, string) []byte) (with []byte, end int) {
+// AppendRespelled is [AppendCanonical] with members in the order in which they came.
+func AppendRespelled(dst, text []byte, quote func(dst []byte, s string) []byte) []byte {
+	dst, _ = spelling{quote, false}.value(dst, text, Space(text, 0))
+	return dst
+}
+
+// A spelling is how strings are quoted, and whether members are sorted.
+type spelling struct {
+	quote func([]byte, string) []byte
+	sorts bool
+}
+
+func (s spelling) value(dst, t []byte, i int) (with []byte, end int) {
 	switch {
 	case isContainer(t, i):
-		return appendParts(dst, t, i, quote)
+		return s.parts(dst, t, i)
 	case t[i] == '"':
 		end = jsonrpc.StringEnd(t, i)
-		s, _ := jsonrpc.Unquote(t[i:end])
-		return quote(dst, s), end
+		text, _ := jsonrpc.Unquote(t[i:end])
+		return s.quote(dst, text), end
 	}
 	end = jsonrpc.ValueEnd(t, i)
 	return append(dst, t[i:end]...), end
@@ -39,7 +51,7 @@ type piece struct {
 	start, end int
 }
 
-func appendParts(dst, t []byte, i int, quote func([]byte, string) []byte) (with []byte, end int) {
+func (s spelling) parts(dst, t []byte, i int) (with []byte, end int) {
 	open, shut, base := t[i], t[i]+2, len(dst)
 	var members []piece
 	for i = Space(t, i+1); t[i] != shut; i = next(t, i) {
@@ -47,10 +59,10 @@ func appendParts(dst, t []byte, i int, quote func([]byte, string) []byte) (with 
 		dst = append(dst, ',')
 		if open == '{' {
 			p.name, i = key(t, i)
-			dst = append(quote(dst, p.name), ':')
+			dst = append(s.quote(dst, p.name), ':')
 		}
-		dst, i = appendValue(dst, t, i, quote)
-		if p.end = len(dst); open == '{' {
+		dst, i = s.value(dst, t, i)
+		if p.end = len(dst); open == '{' && s.sorts {
 			members = append(members, p)
 		}
 	}

@@ -273,3 +273,15 @@ func FuzzPut(f *testing.F) {
 		}
 	})
 }
+
+// What people are shown keeps the order in which it was written.
+func TestRespelledKeepsItsOrder(t *testing.T) {
+	for text, want := range map[string]string{
+		`{ "path": "\u0061", "content": {"z": [1, {"y": 2, "x": 3}], "b": 1.0} }`: `{"path":"a","content":{"z":[1,{"y":2,"x":3}],"b":1.0}}`,
+		`{}`: `{}`, ` [ ] `: `[]`,
+	} {
+		if got := AppendRespelled(nil, []byte(text), jsonrpc.AppendQuote); string(got) != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func Level(r *record.Record) slog.Level {
 		if r.Method == "initialize" || strings.HasPrefix(r.Reason, "proposal_") {
 			return slog.LevelDebug // whoever looked in, or the call for a proposal of which the end was told
 		}
-	case record.Left, record.Checkpoint:
+	case record.Left, record.Checkpoint, record.Modified: // what was changed stands in what was decided
 		return slog.LevelDebug
 	case record.Proposed:
 		if r.State == "watched" {
@@ -92,10 +92,7 @@ func Words(r *record.Record) string {
 		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
 	case record.Decided:
-		if r.Outcome == "expired" {
-			return "decided: nobody did in time about " + what + " for " + r.From + question(r)
-		}
-		return "decided: " + r.Verdict + " " + what + " for " + r.From + deciders(r) + question(r)
+		return decidedInWords(r, what) + question(r)
 	case record.ReloadWaiting:
 		out := "the policy file may let more through, or shows people less or other words; the old rules stay, and what it forbids newly waits too, until somebody at this machine agrees (mcpx-bridge approvals) or restarts the bridge: " + r.Detail
 		if r.Count > 1 {
@@ -113,7 +110,7 @@ func Words(r *record.Record) string {
 	case record.Revoked:
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case record.Withdrawn:
-		return r.From + " withdrew " + what
+		return r.From + " took " + what + " back"
 	case record.Proposed, record.Rejected, record.Left, record.Taken, record.Reopened, record.Fulfilled, record.Unfulfilled, record.Expired:
 		return proposalInWords(r, what)
 	case record.ServerUp:
@@ -139,6 +136,24 @@ func Words(r *record.Record) string {
 	return strings.ReplaceAll(string(r.Event), "_", " ")
 }
 
+// decidedInWords says how people decided, or why nobody did.
+func decidedInWords(r *record.Record, what string) string {
+	about := what + " for " + r.From
+	switch {
+	case r.Outcome == "expired":
+		return "nobody decided in time about " + about
+	case r.Outcome == "aborted" && r.Reason == approval.ShuttingDown:
+		return "withdrawn: " + about + ", the bridge stopped"
+	case r.Outcome == "aborted":
+		return "withdrawn: " + about + ", " + strings.ReplaceAll(r.Reason, "_", " ")
+	case r.Outcome == "refused":
+		return "nobody was asked about " + about + " (" + r.Reason + ")"
+	case r.Outcome == "withdrawn":
+		return "withdrawn: " + about + ", the caller took it back"
+	}
+	return "decided: " + r.Verdict + " " + about + deciders(r)
+}
+
 // fileInWords says what became of a policy file that waited.
 func fileInWords(r *record.Record) string {
 	switch r.Reason {
@@ -149,7 +164,7 @@ func fileInWords(r *record.Record) string {
 	}
 	var by []string
 	for _, name := range r.By {
-		by = append(by, refusal.Person(name))
+		by = append(by, text.Person(name))
 	}
 	who := text.Series(by, 0)
 	switch {
@@ -181,9 +196,9 @@ func question(r *record.Record) string {
 
 // deciders says by whom a call was decided, now or some time ago.
 func deciders(r *record.Record) string {
-	by := text.Series(r.By, 0)
+	by := text.Series(r.By, 0) + refusal.Changed(len(r.By), r.Modified)
 	switch {
-	case by == "":
+	case len(r.By) == 0:
 		return ""
 	case r.Keep != "":
 		return ", by " + by + ", who will not be asked that again (" + r.Keep + ")"

@@ -21,12 +21,16 @@ func TestOurOwnRequestIsNoForgery(t *testing.T) {
 // Silence and a caller who gave up are no denial by anybody.
 func TestNobodyDecidingIsNoDenial(t *testing.T) {
 	for want, r := range map[string]record.Record{
-		"decided: nobody did in time about x for bob":                                                  {Event: record.Decided, Verdict: "deny", Outcome: "expired", Tool: "x", From: "bob"},
-		"decided: withdrawn x for bob":                                                                 {Event: record.Decided, Verdict: "withdrawn", Outcome: "withdrawn", Tool: "x", From: "bob"},
+		"nobody decided in time about x for bob":                                                       {Event: record.Decided, Verdict: "deny", Outcome: "expired", Tool: "x", From: "bob"},
+		"withdrawn: x for bob, the caller took it back":                                                {Event: record.Decided, Verdict: "withdrawn", Outcome: "withdrawn", Tool: "x", From: "bob"},
+		"withdrawn: x for bob, the bridge stopped":                                                     {Event: record.Decided, Verdict: "deny", Outcome: "aborted", Reason: "shutting_down", Tool: "x", From: "bob"},
+		"withdrawn: x for bob, policy denied":                                                          {Event: record.Decided, Verdict: "deny", Outcome: "aborted", Reason: "policy_denied", Tool: "x", From: "bob"},
+		"nobody was asked about x for bob (no_approver)":                                               {Event: record.Decided, Verdict: "deny", Outcome: "refused", Reason: "no_approver", Tool: "x", From: "bob"},
+		"decided: allow x for bob, by ann, who changed path":                                           {Event: record.Decided, Verdict: "allow", Outcome: "allowed", Tool: "x", From: "bob", By: []string{"ann"}, Modified: []string{"/path"}},
 		"decided: deny x for bob, by local":                                                            {Event: record.Decided, Verdict: "deny", Outcome: "denied", Tool: "x", From: "bob", By: []string{"local"}},
 		"decided: allow x for bob, by local [9d1a91e4]":                                                {Event: record.Decided, Verdict: "allow", Outcome: "allowed", Tool: "x", From: "bob", By: []string{"local"}, Digest: "9d1a91e4"},
-		"local wanted to pass it on to somebody who cannot be asked, and decides as before [9d1a91e4]": {Event: record.Answer, By: []string{"local"}, Reason: "invalid_delegation", Digest: "9d1a91e4"},
 		"asking local: may bob call x? [9d1a91e4]":                                                     {Event: record.Asked, Tool: "x", From: "bob", Of: []string{"local"}, Digest: "9d1a91e4"},
+		"local wanted to pass it on to somebody who cannot be asked, and decides as before [9d1a91e4]": {Event: record.Answer, By: []string{"local"}, Reason: "invalid_delegation", Digest: "9d1a91e4"},
 	} {
 		if got := plain.Words(&r); got != want {
 			t.Errorf("%q, want %q", got, want)
