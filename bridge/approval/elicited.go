@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,7 +99,14 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	if len(e.Metadata.Digest) != hex.EncodedLen(sha256.Size) || !lowerHex.MatchString(e.Metadata.Digest) {
 		e.Metadata.Digest = hex.EncodeToString(sum[:])
 	}
-	q := &Elicited{Key: asker + "\x00" + cmp.Or(e.Metadata.Original.Envelope, e.Metadata.Digest)}
+	args, beside := e.args(), e.beside()
+	if why := Beyond(args, beside); why != "" {
+		return nil, fmt.Errorf("%w: %s", errBeyond, why)
+	}
+	if !namesFit(e.Metadata.Agreed) {
+		return nil, fmt.Errorf("%w: at most %d who agree are named, in %d bytes each", errBeyond, maxAgree, maxAgreeName)
+	}
+	q := &Elicited{Key: e.key(asker)}
 	var m text.Marks
 	v := &q.View
 	v.Digest, v.Short, v.Priority = e.Metadata.Digest, e.Metadata.Digest[:8], text.Line(e.Metadata.Priority)
@@ -110,19 +118,69 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	v.tally(need, e.Metadata.Agreed, v.why(e.Metadata.Why))
 	v.Headline = e.headline(&m)
 	q.form(&e)
-	if args := e.args(); args != nil {
-		v.Args = args
-		v.Compact = compact(args, &m)
+	switch size := e.Metadata.Original.Bytes; {
+	case args != nil:
+		v.Args, v.Compact = args, compact(args, &m)
 		v.Arguments, v.More = leaves(args, true)
+	case size > 0:
+		v.Compact = fmt.Sprintf("too long to be sent: %d bytes, not shown here", size)
 	}
 	v.Facts = e.facts(asker, &m)
 	v.Banner = m.Banner()
-	if beside := e.Metadata.Original.Beside; len(beside) > 0 && jsonrpc.Scan(beside, jsonrpc.Judged, nil, nil) == nil {
+	if beside != nil {
 		v.setBeside(beside, beside)
 		v.Facts = append(v.Facts, Fact{"Beside the arguments", v.BesideText})
 	}
 	v.Bridge, v.From, v.Tool, v.Asking = text.Line(asker), v.fact("Caller"), v.fact("Tool"), []string{v.Me}
+	if v.AboutPolicy() { // which nobody in the topic can ask: it would be shown in other words than a call
+		v.From = text.Quote(v.From, len(PolicyFile))
+	}
 	return q, nil
+}
+
+// key tells one question of an asker from another. The id of an envelope is its sender's choice,
+// so whoever calls under that of somebody else must not put their own question in the place of it.
+func (e *elicitation) key(asker string) string {
+	o := &e.Metadata.Original
+	return string(list(asker, o.From, o.Proposer, o.Method, o.Tool, cmp.Or(o.Envelope, e.Metadata.Digest)))
+}
+
+// beside is what stands beside the arguments, nil for nothing.
+func (e *elicitation) beside() []byte {
+	beside := []byte(e.Metadata.Original.Beside)
+	if len(beside) == 0 || jsonrpc.Scan(beside, jsonrpc.Judged, nil, nil) != nil {
+		return nil
+	}
+	return beside
+}
+
+var errBeyond = errors.New("this is more than a person is shown")
+
+// How many who agree may be named in the topic, which is as many as a policy can want, and in how
+// many bytes each.
+const (
+	maxAgree     = 100
+	maxAgreeName = 256
+)
+
+func namesFit(names []string) bool {
+	return len(names) <= maxAgree && !slices.ContainsFunc(names, func(name string) bool { return len(name) > maxAgreeName })
+}
+
+// Kept is about how many bytes the lists of a question take. A list of many short things takes
+// many times what it took in the params, and so do the names of arguments that stand deep.
+func (q *Elicited) Kept() (n int) {
+	const each = 64 // bytes of one entry besides its text
+	for i := range q.View.Arguments {
+		n += each + len(q.View.Arguments[i].Name)
+	}
+	for i := range q.View.People {
+		n += each + len(q.View.People[i].Who)
+	}
+	for i := range q.View.Edits {
+		n += each * (3 + len(q.View.Edits[i].Enum))
+	}
+	return n + each*(len(q.View.Facts)+len(q.View.Hints)+len(q.DelegateTo))
 }
 
 // why says why one is asked and what the server says of the tool, as our bridges say it: others
@@ -161,10 +219,11 @@ func (v *View) tally(need int, agree, asked []string) {
 }
 
 // Tallied is the question with what the params of a tally say of it, which must have been scanned
-// strictly before. It reports false if that is nothing that can be read.
+// strictly before. It reports false if that is nothing that can be read, or names more than agree
+// to anything.
 func (v *View) Tallied(params []byte) (View, bool) {
 	var says claims
-	if json.Unmarshal(params, &says) != nil || says.Need < 1 {
+	if json.Unmarshal(params, &says) != nil || says.Need < 1 || !namesFit(says.Agreed) {
 		return *v, false
 	}
 	now := *v

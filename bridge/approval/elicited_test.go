@@ -92,6 +92,51 @@ func TestElicitationsOfOthers(t *testing.T) {
 	}
 }
 
+// What a peer says is never shown as our own question about the policy file, which hides what it
+// does not know.
+func TestNobodyInTheTopicAsksAboutThePolicyFile(t *testing.T) {
+	for _, of := range []string{`"tool":"policy/reload"`, `"method":"policy/reload"`} {
+		q, err := approval.Elicit(time.Now(), "fs", "alice", []byte(`{"message":"m","metadata":{"elicitationType":"tool_approval","originalRequest":{"from":"the policy file",`+of+
+			`,"arguments":{"looser":["nothing much"],"file":"/srv/policy.yaml","sha256":"0f","run":"rm -rf /"}}}}`))
+		if err != nil || q.View.AboutPolicy() || q.View.Summary.AboutPolicy() || !strings.Contains(q.View.Text(), `/run = "rm -rf /"`) {
+			t.Errorf("%s: %v, %+v", of, err, q)
+		}
+	}
+}
+
+// "none" stood where the arguments were too long for the topic.
+func TestArgumentsThatAreNotSentAreNotNone(t *testing.T) {
+	for says, want := range map[string]string{`"argumentsBytes":25000`: "too long to be sent: 25000 bytes, not shown here", `"arguments":{}`: "{}"} {
+		q, err := approval.Elicit(time.Now(), "fs", "alice", []byte(`{"message":"m","metadata":{"elicitationType":"tool_approval","originalRequest":{"from":"bob","tool":"rm",`+says+`}}}`))
+		if err != nil || q.View.Compact != want || !strings.Contains(q.View.Text(), "\nArguments: "+want) {
+			t.Errorf("%s: %v, %+v", says, err, q)
+		}
+	}
+}
+
+// What no person can be shown is not taken: 1 MiB of a long name before many values was gigabytes.
+func TestAQuestionHasNoMoreThanAPersonIsShown(t *testing.T) {
+	many := func(one string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
+	for _, c := range []struct {
+		says string
+		ok   bool
+	}{
+		{`"agreed":` + many(`"ann"`, 100), true},
+		{`"agreed":` + many(`"ann"`, 101), false},
+		{`"agreed":["` + strings.Repeat("a", 256) + `"]`, true},
+		{`"agreed":["` + strings.Repeat("a", 257) + `"]`, false},
+		{`"originalRequest":{"arguments":{"a":` + many("0", approval.MaxAskedValues-2) + `}}`, true},
+		{`"originalRequest":{"arguments":{"a":` + many("0", approval.MaxAskedValues-1) + `}}`, false},
+		{`"originalRequest":{"arguments":{"` + strings.Repeat("a", 600) + `":` + many("0", 10_000) + `}}`, true},
+		{`"originalRequest":{"arguments":{"` + strings.Repeat("a", 1000) + `":` + many("0", 10_000) + `}}`, false},
+		{`"originalRequest":{"beside":{"` + strings.Repeat("a", 1000) + `":` + many("0", 10_000) + `}}`, false},
+	} {
+		if q, err := approval.Elicit(time.Now(), "fs", "alice", []byte(`{"message":"m","metadata":{"elicitationType":"tool_approval","need":2,`+c.says+`}}`)); (err == nil) != c.ok {
+			t.Errorf("%.60s…: %v, %v", c.says, err, q == nil)
+		}
+	}
+}
+
 // AI-15 holds for what others make of a question too.
 func FuzzElicit(f *testing.F) {
 	f.Add([]byte(`{"message":"x\u202e","requestedSchema":{"properties":{"approve":{"description":"a\nb"},"t":{"type":"string","enum":["\u0000"],"default":"\u0000"}}},"metadata":{"elicitationType":"tool_approval","timeout":1e999,"digest":"0","originalRequest":{"from":"b\u0007","tool":"t","arguments":{"a":[{}]}}}}`))

@@ -71,6 +71,7 @@ type Question struct {
 const (
 	MaxAsked       = 5 << 18
 	MaxAskedValues = 1 << 14
+	maxAskedNames  = 8 << 20 // bytes of the names under which values are shown, which hold those of all that they stand in
 )
 
 // Beyond says why nobody can be asked about a call with these arguments and with what
@@ -81,6 +82,9 @@ func Beyond(args, beside []byte) string {
 	}
 	if countValues(args)+countValues(beside) > MaxAskedValues {
 		return fmt.Sprintf("they have more than %d values, which are more than people are asked about", MaxAskedValues)
+	}
+	if size := namesOf(args) + namesOf(beside); size > maxAskedNames {
+		return fmt.Sprintf("the names of their values have %d bytes, and people are shown %d at most", size, maxAskedNames)
 	}
 	return ""
 }
@@ -93,6 +97,25 @@ func Canonical(args []byte) []byte {
 		return []byte("{}")
 	}
 	return rawjson.AppendCanonical(nil, args, jsonrpc.AppendQuote)
+}
+
+// namesOf is how many bytes the names of all leaves have, before what cannot be seen is written
+// out.
+func namesOf(args []byte) (sum int) {
+	var walk func(name, i int)
+	walk = func(name, i int) {
+		for item := range rawjson.Parts(args, i) {
+			name := name + 1 + len(item.Name)
+			if c := args[item.Start]; c == '{' || c == '[' {
+				walk(name, item.Start)
+			}
+			sum += name
+		}
+	}
+	if len(args) > 0 {
+		walk(0, rawjson.Space(args, 0))
+	}
+	return sum
 }
 
 // countValues is how many values there are in JSON, those that hold others included.

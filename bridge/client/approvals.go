@@ -27,6 +27,7 @@ import (
 const (
 	maxElicited      = 100     // questions
 	maxElicitedBytes = 1 << 20 // bytes of their params as they came
+	maxElicitedKept  = 8 << 20 // about how many bytes the lists in them take, see [approval.Elicited.Kept]
 )
 
 // Me is our id as the gateway has it, "" before the first welcome.
@@ -285,18 +286,24 @@ func (s *ApprovalInbox) takeQuestion(e *wire.Envelope, id []byte) error {
 func (s *ApprovalInbox) add(a *Question, is func(*Question) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, bytes := 0, a.bytes
-	for _, other := range s.open {
-		if other.From == a.From {
-			n, bytes = n+1, bytes+other.bytes
-		}
-	}
-	if n >= maxElicited || bytes > maxElicitedBytes {
+	if !s.fits(a) {
 		return false
 	}
 	a.timer = time.AfterFunc(time.Until(a.View.Deadline), func() { s.end("time is up", is) })
 	s.open = append(s.open, a)
 	return true
+}
+
+// fits reports whether a question, or what has become of one, has room beside the others of whoever
+// asks. s.mu must be held.
+func (s *ApprovalInbox) fits(a *Question) bool {
+	n, bytes, kept := 1, a.bytes, a.Kept()
+	for _, other := range s.open {
+		if other.From == a.From && other.View.ID != a.View.ID {
+			n, bytes, kept = n+1, bytes+other.bytes, kept+other.Kept()
+		}
+	}
+	return n <= maxElicited && bytes <= maxElicitedBytes && kept <= maxElicitedKept
 }
 
 // agreed hears that somebody else has agreed to what is still open here.
@@ -314,7 +321,10 @@ func (s *ApprovalInbox) agreed(e *wire.Envelope) {
 	}
 	now := *s.open[i] // whoever has the old one reads it without the lock
 	view, said := now.View.Tallied(params)
-	now.View, s.open[i] = view, &now
+	now.View = view
+	if said = said && s.fits(&now); said {
+		s.open[i] = &now
+	}
 	s.mu.Unlock()
 	if said {
 		s.Post(inbox.Event{Event: "changed", ID: view.ID})

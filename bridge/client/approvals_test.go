@@ -64,6 +64,62 @@ func TestAI22AQuestionPutAgainIsOneQuestion(t *testing.T) {
 	}
 }
 
+// The id of an envelope is the caller's choice: mallory's call under the id of honest's took
+// honest's question away.
+func TestNobodysQuestionTakesThePlaceOfAnothers(t *testing.T) {
+	const honest = `"from":"honest","tool":"rm","arguments":{},"envelopeId":"e7"`
+	for _, original := range []string{
+		strings.Replace(honest, `"honest"`, `"mallory"`, 1), strings.Replace(honest, `"rm"`, `"ls"`, 1), honest + `,"method":"resources/read"`, honest + `,"proposer":"mallory"`,
+	} {
+		s := &ApprovalInbox{}
+		s.pose(t, claiming(t, "fs", "1", `"originalRequest":{`+honest+`}`))
+		first, _ := s.List(t.Context(), false)
+		s.pose(t, claiming(t, "fs", "2", `"originalRequest":{`+original+`}`))
+		if all, _ := s.List(t.Context(), false); len(all) != 2 || all[0].ID != first[0].ID {
+			t.Errorf("%s: %+v", original, all)
+		}
+	}
+}
+
+// claiming is an elicitation to alice with metadata.
+func claiming(t *testing.T, from, id, metadata string) *wire.Envelope {
+	t.Helper()
+	return frame(t, `{"protocol":"mcpx/v0.1","id":"env-%[2]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:elicitation/create",`+
+		`"payload":{"jsonrpc":"2.0","id":"x","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}}},`+
+		`"metadata":{"elicitationType":"tool_approval","timeout":60,%[3]s}}}}`, from, id, metadata)
+}
+
+func tallied(t *testing.T, from string, names int) *wire.Envelope {
+	t.Helper()
+	return frame(t, `{"protocol":"mcpx/v0.1","id":"t-%[1]s","ts":"2026-01-01T00:00:00Z","from":"%[1]s","to":["alice"],"kind":"mcp/request:notifications/mcpx/agreed",`+
+		`"payload":{"jsonrpc":"2.0","method":"notifications/mcpx/agreed","params":{"requestId":"x","need":2,"agreed":[%[2]s]}}}`, from, strings.TrimSuffix(strings.Repeat(`"ann",`, names), ","))
+}
+
+// Twenty questions, each with a tally of 260 000 names, were 747 MB.
+func TestATallyHasItsBoundsToo(t *testing.T) {
+	s := &ApprovalInbox{}
+	s.pose(t, elicitation(t, "fs", "1", "e7"))
+	for _, c := range []struct{ names, have int }{{3, 3}, {101, 3}, {100, 100}, {260_000, 100}} {
+		s.agreed(tallied(t, "fs", c.names))
+		if all, _ := s.List(t.Context(), false); all[0].Have != c.have {
+			t.Errorf("a tally of %d: %d have agreed", c.names, all[0].Have)
+		}
+	}
+}
+
+// Lists of many short things take many times the bytes that they had in the params.
+func TestWhatIsKeptOfQuestionsHasABound(t *testing.T) {
+	s := &ApprovalInbox{}
+	args := `{"` + strings.Repeat("a", 1000) + `":[` + strings.Repeat("0,", 1999) + `0]}` // 5 KB, 2 MB of names
+	for i := range 10 {
+		e := claiming(t, "fs", fmt.Sprint(i), fmt.Sprintf(`"originalRequest":{"from":"bob","tool":"rm","envelopeId":"e%d","arguments":%s}`, i, args))
+		if err := s.takeQuestion(e, fmt.Appendf(nil, `"%d"`, i)); (err == nil) != (i < 3) || err != nil && !errors.Is(err, errTooMany) {
+			t.Errorf("question %d: %v", i, err)
+		}
+	}
+	s.pose(t, elicitation(t, "other", "z", "ez"))
+}
+
 func isUnknown(err error) bool {
 	r, ok := errors.AsType[*inbox.Refusal](err)
 	return ok && r.Reason == inbox.Unknown
