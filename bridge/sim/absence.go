@@ -1,13 +1,17 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // givenUp: an answer is kept for a minute in which there is no seat, or its caller
 // is not here; and there are never so many in a world that the bridge cannot keep
 // them all.
 func (c *checker) givenUp(cl *claim, why string) {
 	a := c.absences[cl.from]
-	gone := a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
+	never := !slices.Contains(everybody, cl.from) // an id that only looks like one of theirs has no seat
+	gone := never && c.w.now-cl.heardAt >= time.Minute || a != nil && (a.longTill >= cl.heardAt || a.is() && c.w.now-a.since >= time.Minute)
 	switch {
 	case why == "caller_gone" && gone, why == "shutting_down" && c.proc.leaving:
 	default:

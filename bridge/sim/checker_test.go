@@ -738,3 +738,21 @@ func TestAProposalThatIsAnsweredIsServed(t *testing.T) {
 		}
 	}
 }
+
+// An id that only looks like somebody's has no seat: it is away from its first frame on.
+func TestWhoNeverCameIsAwayAllTheTime(t *testing.T) {
+	for _, from := range []string{"mallory", "malloRy"} {
+		c := aChecker()
+		cl := c.enter(&said{id: "r", from: from, to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		c.w.now += 59 * time.Second
+		c.givenUp(cl, "caller_gone")
+		if len(c.violations) != 1 {
+			t.Errorf("%s is not away for a minute, and %v", from, c.violations)
+		}
+		c.w.now += time.Second
+		c.givenUp(cl, "caller_gone")
+		if here := from == "mallory"; (len(c.violations) == 2) != here {
+			t.Errorf("%s is here: %t, and %v", from, here, c.violations)
+		}
+	}
+}
