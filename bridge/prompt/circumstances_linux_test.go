@@ -106,31 +106,6 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 	}
 }
 
-// A long value that took the place of another took the screen too, and the arguments were gone
-// while one confirmed.
-func TestTheArgumentsStayWhileALongChangeIsConfirmed(t *testing.T) {
-	for _, columns := range []int{80, 40} {
-		h, dir := hallIn(t, "fs")
-		long := strings.Repeat("0123456789", 150)
-		q := inboxtest.Write(`{"path":"/srv/a.conf","text":"` + long + `"}`)
-		q.Terms.Edit = []policy.Edit{{Field: "text", Arg: "/text", Title: "Text", Type: "string"}}
-		id := h.Ask(q)
-		s := sit(t, dir, prompt.Options{}, columns, 24)
-		s.Sees("Space more")
-		s.Types("x")
-		s.Sees("a allow")
-		s.Types("e")
-		s.Sees("Text: ")
-		s.Types("!\r")
-		s.saysAll("allow this call with text = \"0123456789", " more lines …", `6789!"`, "? type "+s.short(h, id)[:2]+"; any other key goes back",
-			`Arguments /path = "/srv/a.conf" /text = "0123456789`)
-		s.Types(s.short(h, id)[:2])
-		if got := h.Next(t); got.Outcome != approval.Allowed || !strings.Contains(string(got.Args), long+"!") {
-			t.Errorf("settled as %+v", got)
-		}
-	}
-}
-
 // The lost line was the first one: who asks for what. The log and the circumstances give way to
 // it, and to the arguments, while one confirms and while one is told why not.
 func TestWhoAsksForWhatStaysWhileOneConfirms(t *testing.T) {

@@ -129,11 +129,7 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	}
 	e := m.line
 	if e.above != "" {
-		above := wrapProse(e.above, columns)
-		if len(m.entries) > 0 {
-			above = m.changed(columns, lines/3)
-		}
-		all = append(all, rows(strong, above...)...)
+		all = append(all, rows(strong, m.above(columns, lines/3)...)...)
 	}
 	if text.Width(e.ask) > columns/2 { // it gets lines of its own
 		all = append(all, rows(strong, wrap(e.ask, columns)...)...)
@@ -143,30 +139,41 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 	return append(all, row{line, strong}), cursor
 }
 
-// changed is what is asked of a call that is changed, to the byte. Where that has more lines
-// than there is room for beside the question, each change has lines of its own, and of a long one
-// the middle is left out.
-func (m *model) changed(columns, most int) (all []string) {
-	all = wrap(m.line.above, columns)
-	if len(all) <= most {
+// above is what stands above the line that is being typed.
+func (m *model) above(columns, most int) []string {
+	if m.mode != confirming {
+		return wrapProse(m.line.above, columns)
+	}
+	typeIt := "? type " + m.view.Short[:confirmedBy] + "; any other key goes back"
+	if len(m.entries) == 0 {
+		return wrapProse(m.line.above+typeIt, columns)
+	}
+	if all := wrap(m.line.above+typeIt, columns); len(all) <= most {
+		m.part = part{ended: true}
 		return all
 	}
-	changes := changesOf(m.entries)
-	before, behind, _ := strings.Cut(m.line.above, strings.Join(changes, ", "))
-	all = wrapProse(before, columns)
-	for _, change := range changes {
-		all = append(all, shortened(wrap("  "+change, columns), max(most/len(changes), 4))...)
+	all := m.changed(columns)
+	seen := m.part.of(all, columns, max(most-2, 1))
+	where := fmt.Sprintf("-- line %d to %d of %d; Space goes on, Escape goes back --", m.part.top+1, m.part.top+len(seen), len(all))
+	if m.part.ended {
+		where = typeIt
 	}
-	return append(all, wrapProse(behind, columns)...)
+	return slices.Concat(seen, wrapProse(where, columns))
 }
 
-// shortened leaves out the middle of what has too many lines.
-func shortened(all []string, most int) []string {
-	over := len(all) - most
-	if over <= 0 {
-		return all
+// changed is what is asked of a call that is changed, to the byte. Each change has lines of its
+// own.
+func (m *model) changed(columns int) []string {
+	changes := changesOf(m.entries)
+	before, behind, _ := strings.Cut(m.line.above, strings.Join(changes, ", "))
+	all := wrapProse(before, columns)
+	for _, change := range changes {
+		all = append(all, wrap("  "+change, columns)...)
 	}
-	return slices.Concat(all[:most-3], []string{fmt.Sprintf("… %d more lines …", over+1)}, all[len(all)-2:])
+	if behind != "" {
+		all = append(all, wrapProse(behind, columns)...)
+	}
+	return all
 }
 
 // help names the keys that have a meaning now.

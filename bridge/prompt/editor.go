@@ -26,6 +26,9 @@ const maxTyped = 2000
 
 func (e *editor) String() string { return string(e.text) }
 
+// full reports whether there is no room for r.
+func (e *editor) full(r rune) bool { return r > 0 && unicode.IsPrint(r) && len(e.text) >= maxTyped }
+
 // key takes a key that edits.
 func (e *editor) key(r rune) {
 	switch r {
@@ -55,7 +58,7 @@ func (e *editor) key(r rune) {
 	case down:
 		e.choose(1)
 	default:
-		if r > 0 && unicode.IsPrint(r) && len(e.text) < maxTyped {
+		if r > 0 && unicode.IsPrint(r) && !e.full(r) {
 			e.text = slices.Insert(e.text, e.at, r)
 			e.at++
 		}
@@ -80,9 +83,14 @@ func (e *editor) choose(step int) {
 func (e *editor) line(width int) (line string, cursor int) {
 	ask := text.Fit(e.ask, max(width/2, 1))
 	room := max(width-text.Width(ask)-1, 1)
-	from := 0
-	for text.Width(string(e.text[from:e.at])) > room {
-		from++
+	from, before := e.at, 0
+	for from > 0 && before+text.RuneWidth(e.text[from-1]) <= room {
+		from--
+		before += text.RuneWidth(e.text[from])
 	}
-	return ask + text.Fit(string(e.text[from:]), room), text.Width(ask) + text.Width(string(e.text[from:e.at]))
+	to := from
+	for seen := 0; to < len(e.text) && seen <= room; to++ {
+		seen += text.RuneWidth(e.text[to])
+	}
+	return ask + text.Fit(string(e.text[from:to]), room), text.Width(ask) + before
 }

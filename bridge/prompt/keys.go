@@ -31,6 +31,7 @@ const (
 	end
 	del
 	unknownKey
+	tooMany // more was typed than can wait, and is lost
 )
 
 var sequences = map[string]rune{

@@ -76,6 +76,7 @@ type model struct {
 	swept     []item    // that are being denied together
 	hint      string    // a line for the person, until the next key
 	confirmed time.Time // when confirming began
+	part      part      // of the changes that are confirmed
 	hasty     bool      // some of what confirms was typed faster than one can read
 	counts    time.Time // when that is a yes, if nothing follows; zero: it is not whole
 	lockedAt  time.Time // of the last key while answers are locked; zero: they are not

@@ -2,9 +2,11 @@ package prompt
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -24,6 +26,10 @@ const (
 func (m *model) press(k key) (wish, approval.Reply) {
 	m.hint = ""
 	m.listen(k.at)
+	if k.r == tooMany {
+		m.dropLine(k.at)
+		return nothing, approval.Reply{}
+	}
 	switch m.mode {
 	case listing:
 		return m.pressInList(k), approval.Reply{}
@@ -47,6 +53,17 @@ func (m *model) press(k key) (wish, approval.Reply) {
 // What is typed here may be meant for another window. A key that means nothing
 // says so, and from then on no answer is begun until nothing was typed for
 // m.silence (DESIGN 7, FINDINGS U1).
+
+// dropLine ends what is being typed, for some of it is lost.
+func (m *model) dropLine(at time.Time) {
+	m.lock(at, "too much was typed at once, and none of it counts; ")
+	switch m.mode {
+	case sweeping:
+		m.mode, m.swept = listing, nil
+	case confirming, refusing, passing, filling:
+		m.mode, m.entries = reading, nil
+	}
+}
 
 // listen ends the lock when there was silence before this key. Whatever is typed
 // meanwhile makes it longer.
@@ -179,7 +196,7 @@ func (m *model) choose(k key) {
 		m.hint = "nothing of this can be changed"
 	case r == 'e':
 		m.entries = nil
-		m.fill(0)
+		m.fill(0, k.at)
 	default:
 		m.confirm(k.at)
 	}
@@ -219,7 +236,8 @@ func (m *model) confirm(at time.Time) {
 		what += ", and remember " + m.remembered(at)
 	}
 	m.mode, m.line = confirming, newEditor("> ", "", nil)
-	m.line.above = what + "? type " + m.view.Short[:confirmedBy] + "; any other key goes back"
+	m.line.above = what
+	m.part = part{ended: len(m.entries) == 0}
 	m.confirmed, m.hasty, m.counts = at, false, time.Time{}
 	m.was, m.top = m.top, 0
 }
@@ -239,6 +257,14 @@ const confirmedBy = 2
 // has come for m.guard.
 func (m *model) pressInConfirmation(k key) (wish, approval.Reply) {
 	typed, want := m.line.String()+string(k.r), m.view.Short[:confirmedBy]
+	if typed == string(k.r) && m.part.turn(k.r) {
+		m.confirmed = k.at
+		return nothing, approval.Reply{}
+	}
+	if !m.part.ended && strings.ContainsRune(want, k.r) {
+		m.hint = "read the change to its end first: Space goes on"
+		return nothing, approval.Reply{}
+	}
 	if !strings.HasPrefix(want, typed) {
 		m.takeBack(k)
 		return nothing, approval.Reply{}
@@ -289,8 +315,32 @@ func (m *model) wait(now time.Time) (wish, approval.Reply) {
 	return m.allow()
 }
 
-// fill begins to type into a field.
-func (m *model) fill(i int) {
+// fill begins to type into a field, or into the next that can be typed; behind the last it asks
+// whether the changes are to be allowed.
+func (m *model) fill(i int, at time.Time) {
+	for ; i < len(m.view.Edits); i++ {
+		problem := tooLong(&m.view.Edits[i])
+		if problem == "" {
+			m.typeInto(i)
+			return
+		}
+		m.hint = problem
+	}
+	if len(m.entries) > 0 || m.mode == filling {
+		m.confirm(at)
+	}
+}
+
+// tooLong says why a field cannot be typed; "" if it can.
+func tooLong(f *approval.Field) string {
+	n := utf8.RuneCountInString(text.Line(f.Typed()))
+	if n <= maxTyped || len(f.Choices()) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: this value is too long to be changed here (%d characters, %d at most)", text.Line(f.Title), n, maxTyped)
+}
+
+func (m *model) typeInto(i int) {
 	f := &m.view.Edits[i]
 	ask := f.Title
 	switch choices := f.Choices(); {
@@ -310,6 +360,9 @@ func (m *model) pressInLine(k key) (wish, approval.Reply) {
 		return nothing, approval.Reply{}
 	case k.r == escape || k.r == endOfText:
 		m.mode, m.entries = reading, nil
+		return nothing, approval.Reply{}
+	case m.line.full(k.r):
+		m.hint = fmt.Sprintf("there is no room for more than %d characters", maxTyped)
 		return nothing, approval.Reply{}
 	case k.r != enter:
 		m.line.key(k.r)
@@ -349,11 +402,7 @@ func (m *model) filled(typed string, at time.Time) {
 		}
 		m.entries = append(m.entries, approval.Entry{Field: f.Field, Raw: raw})
 	}
-	if m.field+1 < len(m.view.Edits) {
-		m.fill(m.field + 1)
-		return
-	}
-	m.confirm(at)
+	m.fill(m.field+1, at)
 }
 
 // answerAll answers all that are being denied together.

@@ -62,7 +62,7 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop(nil)
-	keys := make(chan key, 64)
+	keys := newTyped()
 	t, err := openTerminal(p.o.In)
 	if err != nil {
 		return err
@@ -81,14 +81,18 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 			return nil
 		case f := <-p.posted:
 			f()
-		case k := <-keys:
+		case <-keys.more:
+			k, some := keys.take()
+			if !some {
+				continue
+			}
 			w, r := p.m.press(k)
 			if w == quit {
 				return nil
 			}
 			p.send(ctx, &parts, w, r)
 		case <-after(p.m.countsAt()):
-			if len(keys) == 0 { // nothing has followed it
+			if keys.none() { // nothing has followed it
 				w, r := p.m.wait(time.Now())
 				p.send(ctx, &parts, w, r)
 			}

@@ -24,7 +24,7 @@ func openTerminal(*os.File) (*terminal, error) {
 	return nil, errors.New("this terminal cannot be drawn on")
 }
 
-func (t *terminal) size() (columns, lines int)       { return 80, 24 }
-func (t *terminal) ours() (ours, fresh bool)         { return false, false }
-func (t *terminal) close()                           {}
-func (t *terminal) read(context.Context, chan<- key) {}
+func (t *terminal) size() (columns, lines int)   { return 80, 24 }
+func (t *terminal) ours() (ours, fresh bool)     { return false, false }
+func (t *terminal) close()                       {}
+func (t *terminal) read(context.Context, *typed) {}

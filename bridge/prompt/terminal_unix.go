@@ -109,9 +109,8 @@ const (
 	pastesUnmarked = "\x1b[?2004l"
 )
 
-// read sends keys until ctx ends. Each bears the time when it was read; what
-// nobody takes is dropped.
-func (t *terminal) read(ctx context.Context, keys chan<- key) {
+// read puts keys until ctx ends. Each bears the time when it was read.
+func (t *terminal) read(ctx context.Context, keys *typed) {
 	wake, waker, err := os.Pipe()
 	if err != nil {
 		return
@@ -138,12 +137,7 @@ func (t *terminal) read(ctx context.Context, keys chan<- key) {
 			}
 			continue
 		}
-		for _, k := range d.decode(text[:n], time.Now()) {
-			select {
-			case keys <- k:
-			default:
-			}
-		}
+		keys.put(d.decode(text[:n], time.Now()))
 	}
 }
 
