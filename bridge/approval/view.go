@@ -379,6 +379,14 @@ func (d *Desk) Waiting(id string) (names []string) {
 	return names
 }
 
+// Lacks is how many must agree yet, of those who are asked; 0 where the question is settled.
+func (d *Desk) Lacks(id string) int {
+	if p := d.pending[id]; p != nil {
+		return p.need - p.count(agreed)
+	}
+	return 0
+}
+
 // Asking are those who have a question open, and when the time to decide is over, for the
 // caller's notice; none, and the zero time, where it is settled.
 func (d *Desk) Asking(id string) (people []Who, till time.Time) {

@@ -200,11 +200,15 @@ func (e *Engine) remind(c *inflight.Call) {
 // are told how long it is until then, for their clocks may be others.
 func (e *Engine) waitsFor(c *inflight.Call) (words, about string) {
 	people, till := e.desk.Asking(c.Question)
-	words = refusal.Waiting{Of: names(people), Until: till, Digest: c.Digest}.Words(e.now.UTC())
+	need := e.desk.Lacks(c.Question)
+	words = refusal.Waiting{Of: names(people), Need: need, Until: till, Digest: c.Digest}.Words(e.now.UTC())
 	if c.Origin == inflight.Host {
 		words += "; mcpx-bridge approve shows it"
 	}
 	params := appendNames(jsonrpc.AppendQuote([]byte(`{"waiting":true,"digest":`), c.Digest), "of", people)
+	if need > 1 {
+		params = strconv.AppendInt(append(params, `,"need":`...), int64(need), 10)
+	}
 	return words, string(append(strconv.AppendInt(append(params, `,"left_ms":`...), till.Sub(e.now).Milliseconds(), 10), '}'))
 }
 

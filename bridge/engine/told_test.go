@@ -45,6 +45,7 @@ func TestACallerHearsOfThreeAsAllOthersDo(t *testing.T) {
 	three := strings.Replace(asksAlice, "{of: [alice], within: 60s}", "{of: [alice, carol, mallory], need: 3, within: 60s}", 1)
 	everyDialect(t, three, func(s *stage) {
 		s.asksFor("bob", "e7", "7", "write_file", `{"path":"/a"}`, `"_meta":{"progressToken":"t1"},`)
+		s.has(strings.Join(s.frames, "\n"), `"message":"waiting for approval by 3 of: alice, carol and mallory until `, `"of":["alice","carol","mallory"],"need":3,"left_ms":`)
 		for _, who := range []string{"alice", "carol", "mallory"} {
 			s.answers(who, s.questionTo(who), true, yes)
 		}

@@ -24,6 +24,7 @@ type about struct {
 	Waiting  bool     `json:"waiting"`
 	Digest   string   `json:"digest"`
 	Of       []string `json:"of"`
+	Need     int      `json:"need"`
 	Left     float64  `json:"left_ms"`
 	Starting bool     `json:"starting"`
 	Seconds  uint32   `json:"seconds"`
@@ -109,5 +110,5 @@ func (p *Progress) Waiting(now time.Time) (Waiting, bool) {
 		return Waiting{}, false
 	}
 	left := time.Duration(max(0, min(p.about.Left, float64(MaxDeciding.Milliseconds())))) * time.Millisecond
-	return Waiting{Of: p.about.Of, Digest: p.about.Digest, Until: now.Add(left)}, true
+	return Waiting{Of: p.about.Of, Need: p.about.Need, Digest: p.about.Digest, Until: now.Add(left)}, true
 }

@@ -33,9 +33,10 @@ func TestProgressSaysWhoseWordsItIs(t *testing.T) {
 func TestProgressSaysWhatACallWaitsFor(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for about, want := range map[string]string{
-		`{"waiting":true,"digest":"9d1a91e4","of":["local","alice"],"left_ms":60000}`: "undecided, [local alice] until 12:01:00, ",
-		`{"waiting":true,"digest":"9d","left_ms":1e300}`:                              "undecided, [] until 12:00:00, ", // a day at most, whatever somebody says
-		`{"waiting":true,"digest":"9d","left_ms":-5}`:                                 "undecided, [] until 12:00:00, ",
+		`{"waiting":true,"digest":"9d1a91e4","of":["local","alice"],"left_ms":60000}`:          "undecided, [local alice] until 12:01:00, ",
+		`{"waiting":true,"digest":"9d","left_ms":1e300}`:                                       "undecided, [] until 12:00:00, ", // a day at most, whatever somebody says
+		`{"waiting":true,"digest":"9d","left_ms":-5}`:                                          "undecided, [] until 12:00:00, ",
+		`{"waiting":true,"digest":"9d","of":["local","ann","carol"],"need":2,"left_ms":60000}`: "undecided, [local ann carol] until 12:01:00, waiting for approval by 2 of: the person at the bridge, ann and carol, ",
 		`{"waiting":true}`:                  "undecided, ",
 		`{"waiting":"yes","digest":"9d"}`:   "",
 		`{"by":["ann"]}`:                    "",
@@ -51,6 +52,9 @@ func TestProgressSaysWhatACallWaitsFor(t *testing.T) {
 		}
 		if w, waits := p.Waiting(now); waits {
 			got += fmt.Sprintf("%v until %s, ", w.Of, w.Until.Format(time.TimeOnly))
+			if w.Need > 1 {
+				got += refusal.Waiting{Of: w.Of, Need: w.Need}.Words(now) + ", "
+			}
 			if w.Until.Before(now) || w.Until.After(now.Add(24*time.Hour)) {
 				t.Errorf("%s: until %s", about, w.Until)
 			}

@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // A Waiting is why a call is not decided yet, as its caller is told.
 type Waiting struct {
 	Of     []string  // who is asked, by the names that policies have
+	Need   int       // how many of them must agree yet; 0 or 1: one
 	Until  time.Time // when the time to decide is over; zero: nobody said
 	Digest string    // of the question, the short one; "" leaves it out of the words
 }
@@ -20,7 +22,11 @@ func (w Waiting) Words(now time.Time) string {
 	var b strings.Builder
 	b.WriteString("waiting for approval")
 	if len(w.Of) > 0 {
-		b.WriteString(" by " + People(w.Of))
+		b.WriteString(" by ")
+		if w.Need > 1 {
+			fmt.Fprintf(&b, "%d of: ", w.Need)
+		}
+		b.WriteString(People(w.Of))
 	}
 	if !w.Until.IsZero() {
 		b.WriteString(" until " + text.Exact(w.Until.In(now.Location()), now))

@@ -82,7 +82,7 @@ func (p *program) waits(w refusal.Waiting) {
 	case w.Digest == "":
 		p.countdown.Hide()
 	default:
-		p.countdown.Show(w.Digest, refusal.Waiting{Of: w.Of}.Words(time.Now()), w.Until)
+		p.countdown.Show(w.Digest, refusal.Waiting{Of: w.Of, Need: w.Need}.Words(time.Now()), w.Until)
 	}
 }
 

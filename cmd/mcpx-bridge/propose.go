@@ -189,7 +189,7 @@ func (p *program) undone(ctx context.Context, w *client.ProposalWait, r client.R
 	case errors.Is(err, client.ErrRejected):
 		return p.rejected(w, r.Rejected)
 	case exitOf(err) == exitID:
-		return fail(exitNoAnswer, "mcpx-bridge watch shows what becomes of it, under another id", "another session under the same id has taken this seat: %s was withdrawn there, or its result goes there", w.Tool)
+		return fail(exitNoAnswer, "mcpx-bridge watch shows what becomes of it, under another id", "another program took the seat of %s: what becomes of %s is not heard here", p.s.ID, w.Tool)
 	case !errors.Is(err, client.ErrLapsed) && !errors.Is(err, client.ErrNoAnswer) && (ctx.Err() == nil || err != context.Cause(ctx)):
 		return err
 	}
@@ -345,5 +345,9 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 		return err
 	}
 	defer q.Close()
-	return q.unsaid(q.Withdraw(proposal, p.s.Offer.Reason, style), wire.Withdraw)
+	if err := q.Withdraw(proposal, p.s.Offer.Reason, style); err != nil {
+		return q.unsaid(err, wire.Withdraw)
+	}
+	p.log.Info("withdrew " + proposal)
+	return nil
 }
