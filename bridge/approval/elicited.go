@@ -132,7 +132,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		v.Facts = append(v.Facts, Fact{"Beside the arguments", v.BesideText})
 	}
 	v.Bridge, v.From, v.Tool, v.Asking = text.Line(asker), v.fact("Caller"), v.fact("Tool"), []string{v.Me}
-	if v.AboutPolicy() { // which nobody in the topic can ask: it would be shown in other words than a call
+	if v.From == PolicyFile { // by which scripts know our own question, and which is no participant's id
 		v.From = text.Quote(v.From, len(PolicyFile))
 	}
 	return q, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
-// PolicyReload is the method of a question that is about no call: whether a policy
-// file that lets more through than the one in force may count (FINDINGS M1).
+// PolicyReload is what the method of a question [Question.AboutPolicy] is called. A
+// participant may call one of its own so, hence nothing is decided by it.
 const PolicyReload = "policy/reload"
 
 // PolicyFile stands for the caller of that.
@@ -30,6 +30,11 @@ type Question struct {
 	Reason   string // why, in the proposer's own words; "" if it says nothing
 	Method   string // "tools/call", or any other method that is judged
 	Tool     string
+
+	// AboutPolicy says that it is about no call, but whether a policy file that may let more
+	// through than the one in force counts (FINDINGS M1). The engine alone sets it, on a
+	// question of its own: nothing that comes over a topic does.
+	AboutPolicy bool
 
 	// Args are the raw bytes that are to run: one JSON object, scanned
 	// strictly before. Nil stands for {}. Open keeps a copy.

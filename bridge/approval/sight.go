@@ -22,7 +22,7 @@ func (p *pending) look(args, beside []byte) sight {
 
 // headline holds nothing of the caller's but its id, which the gateway gave.
 func (p *pending) headline(m *text.Marks) string {
-	if p.q.Method == PolicyReload {
+	if p.q.AboutPolicy {
 		return "The policy file was changed, and may let more through, or tell people less or other words. Shall it count?"
 	}
 	text := append(m.AppendLine(nil, p.q.Caller), " requests permission to "...)

@@ -199,7 +199,7 @@ func (v *View) ServerSays() string {
 // WhyAsked is why somebody has to agree, "" where whoever asks does not say.
 func (v *View) WhyAsked() string {
 	switch {
-	case v.AboutPolicy():
+	case v.AboutPolicy:
 		return ""
 	case v.Rule != "":
 		return "rule " + v.Rule
@@ -294,17 +294,17 @@ type Summary struct {
 
 	// Elsewhere says that whoever is shown it may look, and where it is answered, in words; "": here.
 	Elsewhere string `json:"elsewhere,omitempty"`
+
+	// AboutPolicy is that of the [Question], on the way from a bridge to a surface at its machine.
+	// What somebody else asks never has it.
+	AboutPolicy bool `json:"about_policy,omitempty"`
 }
 
 // summary is the question as it stands in a list, without its arguments.
 func (p *pending) summary(till time.Time) Summary {
 	return Summary{ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
-		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed)}
+		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed), AboutPolicy: p.q.AboutPolicy}
 }
-
-// AboutPolicy reports whether it is no call, but whether a changed policy file counts. No
-// participant has an id with spaces.
-func (s *Summary) AboutPolicy() bool { return s.Tool == PolicyReload && s.From == PolicyFile }
 
 // Pending lists the questions, oldest first, from the skip-th on and at most
 // limit of them; 0: all.

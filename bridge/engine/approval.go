@@ -174,7 +174,7 @@ func (e *Engine) noteOnQuestion(a approval.Noted) {
 func (e *Engine) settled(s approval.Settled) {
 	s.Said = e.policy.RedactText(s.Said) // it goes to the caller, over the topic, and on record
 	c := e.calls.Asked[s.ID]
-	if s.Question != nil && s.Question.Method == approval.PolicyReload {
+	if s.Question != nil && s.Question.AboutPolicy {
 		e.reloadSettled(s)
 		return
 	}

@@ -145,7 +145,7 @@ func (e *Engine) do(f Effect) { e.out = append(e.out, f) }
 
 func (e *Engine) note(r record.Record) {
 	r.At = e.now
-	r.Unverified = record.Unverified(r.From != "" && r.From != inflight.HostID && e.room.dialect.Protocol != "" && !e.verified())
+	r.Unverified = record.Unverified(r.From != "" && !e.isHost(r.From) && e.room.dialect.Protocol != "" && !e.verified())
 	e.do(Note{&r})
 }
 

@@ -109,7 +109,7 @@ func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string)
 			return approval.BadArguments
 		}
 	}
-	if q.Method == approval.PolicyReload {
+	if q.AboutPolicy {
 		return ""
 	}
 	d := e.decideAgain(q, arguments)
@@ -123,7 +123,7 @@ func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string)
 // is given back for as long as it takes, and taken for the arguments as they
 // are now.
 func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Decision {
-	if q.Method == approval.PolicyReload { // which no policy decides about
+	if q.AboutPolicy { // which no policy decides about
 		return policy.Decision{Verdict: policy.Allow}
 	}
 	c := e.calls.ByQuestion(q)
@@ -234,7 +234,7 @@ func (e *Engine) dropWaiting(reason string) {
 // askToReload puts the question to the person at this machine.
 func (e *Engine) askToReload() {
 	w := e.waiting
-	q := approval.Question{Caller: approval.PolicyFile, Via: "request", Method: approval.PolicyReload, Args: w.arguments(),
+	q := approval.Question{Caller: approval.PolicyFile, Via: "request", Method: approval.PolicyReload, AboutPolicy: true, Args: w.arguments(),
 		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: 24 * time.Hour, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash()}

@@ -33,7 +33,7 @@ func TestTheDeskIsHeardInOrder(t *testing.T) {
 	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{})
 	e := s.engine
 	told := func(id string) approval.Act { return approval.Show{ID: id, To: approval.Who{Door: approval.Local}} }
-	e.queueDesk([]approval.Act{told("1"), approval.Settled{ID: "2", Question: &approval.Question{Method: approval.PolicyReload}}})
+	e.queueDesk([]approval.Act{told("1"), approval.Settled{ID: "2", Question: &approval.Question{AboutPolicy: true}}})
 	e.then(func() { e.queueDesk([]approval.Act{told("5")}) })
 	e.queueDesk([]approval.Act{told("3"), told("4")})
 	var ids []string

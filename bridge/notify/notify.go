@@ -124,6 +124,7 @@ func (n *notifier) tell(ctx context.Context, id string) {
 	if err != nil {
 		return
 	}
+	v.AboutPolicy = false // which is for our own surfaces
 	question, err := json.Marshal(v)
 	if err == nil {
 		err = runShell(ctx, n.o.Command, n.o.Env, n.o.Within, append(text.EscapeJSON(question), '\n'))

@@ -42,7 +42,7 @@ func (it *item) ref() ref { return ref{it.src.Name, it.q.ID} }
 
 // what says in a few words what an item is about.
 func (it *item) what() string {
-	if it.q.AboutPolicy() {
+	if it.q.AboutPolicy {
 		return fmt.Sprintf("the changed policy file on %s [%s]", text.Cell(it.src.Label), it.q.Short)
 	}
 	return fmt.Sprintf("%s for %s on %s [%s]", text.Cell(it.q.Tool), text.Cell(it.q.From), text.Cell(it.src.Label), it.q.Short)
@@ -148,7 +148,7 @@ func (m *model) arrange() {
 		}
 	}
 	slices.SortFunc(m.items, func(a, b item) int {
-		return cmp.Or(inLine(a.q.AboutPolicy(), b.q.AboutPolicy()), a.q.Asked.Compare(b.q.Asked), cmp.Compare(a.q.ID, b.q.ID))
+		return cmp.Or(inLine(a.q.AboutPolicy, b.q.AboutPolicy), a.q.Asked.Compare(b.q.Asked), cmp.Compare(a.q.ID, b.q.ID))
 	})
 	i := m.place()
 	switch {
@@ -264,7 +264,7 @@ func (m *model) closed(src *Found, e inbox.Event) {
 		return
 	}
 	because := e.Because
-	if it.q.AboutPolicy() {
+	if it.q.AboutPolicy {
 		because = endOfPolicyFile(because)
 	}
 	m.say("%s: %s", it.what(), text.Line(cmp.Or(because, "it is not open any more")))

@@ -13,7 +13,7 @@ func pageOf(v *approval.View, columns int) (page []row) {
 	exact := func(l look, text string) { page = append(page, rows(l, wrap(text, columns)...)...) }
 	add := func(l look, text string) { page = append(page, rows(l, wrapProse(text, columns)...)...) }
 	addHead(v, add)
-	if v.AboutPolicy() {
+	if v.AboutPolicy {
 		exact = add // there is nothing but words in it
 	}
 	addWhat(v, exact)
@@ -24,7 +24,7 @@ func pageOf(v *approval.View, columns int) (page []row) {
 // addHead adds who wants what, and what in it cannot be seen as it is.
 func addHead(v *approval.View, add func(look, string)) {
 	headline := v.Headline
-	if v.AboutPolicy() {
+	if v.AboutPolicy {
 		headline = policyHeadline
 	}
 	add(strong, text.Cell(headline))
@@ -35,7 +35,7 @@ func addHead(v *approval.View, add func(look, string)) {
 
 // addWhat adds what exactly is agreed to.
 func addWhat(v *approval.View, add func(look, string)) {
-	if v.AboutPolicy() && v.More == 0 && len(v.Arguments) > 0 {
+	if v.AboutPolicy && v.More == 0 && len(v.Arguments) > 0 {
 		addPolicyFile(v, add)
 		return
 	}

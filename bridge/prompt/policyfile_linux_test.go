@@ -13,7 +13,7 @@ import (
 // changedFile is what the engine asks about a policy file that may let more through.
 func changedFile() approval.Question {
 	q := inboxtest.Write(`{"file":"/srv/policy.yaml","looser":["rule reads: allows \"write_file\" too, which was asked about","the default is allow now"],"sha256":"` + strings.Repeat("0f", 32) + `"}`)
-	q.Caller, q.Method, q.Tool = approval.PolicyFile, approval.PolicyReload, ""
+	q.Caller, q.Method, q.Tool, q.AboutPolicy = approval.PolicyFile, approval.PolicyReload, "", true
 	q.Terms.Within, q.Terms.Rules, q.Terms.Remember = 24*time.Hour, nil, []string{"once"}
 	return q
 }

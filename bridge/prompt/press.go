@@ -222,7 +222,7 @@ func (m *model) nextRemember() {
 // the beginning of the digest. Who asks for what is on the screen meanwhile.
 func (m *model) confirm(at time.Time) {
 	what := "allow this call"
-	if m.view.AboutPolicy() {
+	if m.view.AboutPolicy {
 		what = "let the changed file count"
 	}
 	keeps := m.keep() == "session" || m.keep() == "always"

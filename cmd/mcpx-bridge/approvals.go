@@ -150,9 +150,10 @@ func (p *program) listQuestions(ctx context.Context) error {
 		}
 		for _, q := range questions {
 			what := q.Tool
-			if q.AboutPolicy() {
+			if q.AboutPolicy {
 				what = "was changed"
 			}
+			q.AboutPolicy = false // which is for our own surfaces
 			l.add(q, "["+q.Short+"]", q.Bridge, q.From, what, cmp.Or(q.Rule, "-"),
 				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), text.Span(time.Until(q.Deadline).Round(time.Second)))
 		}
@@ -184,7 +185,7 @@ func (p *program) showQuestion(ctx context.Context, name string) error {
 		return p.print([]byte(prompt.Text(&v) + prompt.Offers(&v)))
 	}
 	// How it is set out is for surfaces: scripts have the values themselves.
-	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Me, v.Choice, v.RememberMeans = nil, 0, "", "", "", "", false, nil
+	v.Arguments, v.More, v.Compact, v.BesideText, v.Priority, v.Me, v.Choice, v.RememberMeans, v.AboutPolicy = nil, 0, "", "", "", "", false, nil, false
 	return p.print(jsonLine(v))
 }
 

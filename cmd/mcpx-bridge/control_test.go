@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 )
 
 // asks is a policy under which the person at this machine is asked for
@@ -105,5 +106,38 @@ func TestAYesForGoodIsWrittenDownAndCanBeTakenBack(t *testing.T) {
 	status, err := c.Status(t.Context())
 	if err != nil || !status.ServerUp || !status.Seated || status.Pending != 2 || !strings.HasSuffix(status.Policy, "policy.yaml") {
 		t.Errorf("the status is %+v, %v", status, err)
+	}
+}
+
+// A participant that sent a request for policy/reload had the person asked in our words whether
+// the policy file counts; the answer went on no record, and to nobody.
+func TestARequestForPolicyReloadIsAskedAboutAndAnsweredAsAnyOther(t *testing.T) {
+	g, s, c := askedLocally(t, "version: 1\ndefault: deny\nasks: {default: {of: [local]}}\nrules: [{ask: ['*'], methods: [policy/reload]}]\n")
+	for env, end := range map[string]struct{ result, verdict, payload string }{
+		"e1": {`{"action":"accept","content":{"approve":true}}`, "allow", `{"id":7,"error":{"code":-32601}}`},
+		"e2": {`{"action":"decline"}`, "deny", `{"id":7,"error":{"code":-31001}}`},
+	} {
+		g.request(env, "bob", `{"jsonrpc":"2.0","id":7,"method":"policy/reload","params":{"file":"/srv/policy.yaml","looser":["nothing"],"sha256":"00"}}`)
+		s.await(`{"event":"asked","env":"` + env + `","method":"policy/reload"}`)
+		list, err := c.List(t.Context(), false)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		v, err := c.Show(t.Context(), list[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := prompt.Text(&v); list[0].AboutPolicy || !strings.Contains(text, "bob requests permission to send policy/reload") || strings.Contains(text, "hall it count") {
+			t.Errorf("the person reads\n%s", text)
+		}
+		if o, err := c.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: v.Digest, Result: []byte(end.result)}); err != nil || o.By != "local" {
+			t.Fatalf("the outcome is %+v, %v", o, err)
+		}
+		s.await(`{"event":"decided","env":"` + env + `","verdict":"` + end.verdict + `","by":["local"]}`)
+		g.expect(d1.reply("bob", env, "policy/reload", "", end.payload))
+		s.await(`{"event":"ended","env":"` + env + `"}`)
+	}
+	if code := s.finish(); code != 0 || strings.Contains(s.about(), "reload_decided") {
+		t.Errorf("exit code %d\n%s", code, s.about())
 	}
 }
