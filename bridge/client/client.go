@@ -247,6 +247,13 @@ func (c *Client) Err() error {
 // Me is our id as the gateway has it, "" before the first welcome.
 func (c *Client) Me() string { return c.You().ID }
 
+// isToUs reports whether a word may be about something of ours: it is said to us, or to all.
+// Everybody sees the ids of what we send, and can send something of their own under the same
+// ones, which is answered under them too.
+func (c *Client) isToUs(e *wire.Envelope) bool {
+	return len(e.To) == 0 || slices.Contains(e.To, c.Me())
+}
+
 // You is what the gateway says of us in the latest welcome.
 func (c *Client) You() wire.Participant {
 	c.mu.Lock()

@@ -99,3 +99,9 @@ func (t *pendingAnswers) dropLocked(w *pendingAnswer) {
 		delete(t.all, w.env)
 	}
 }
+
+// answersAsker reports whether what goes to those can be the answer to a request that somebody
+// makes for our proposal: they alone may get it (WIRE 7.8).
+func (w *pendingAnswer) answersAsker(to []string) bool {
+	return w.proposal != nil && !w.forProposal && slices.Contains(to, w.by)
+}

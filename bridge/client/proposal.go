@@ -136,9 +136,10 @@ func (w *ProposalWait) giveUp(err error, reason string) (Result, error) {
 	return given, err
 }
 
-// receive takes every frame of the topic, one after the other.
+// receive takes every frame of the topic, one after the other. Who makes a request for it need
+// not tell us; all else counts only if it is said to us.
 func (w *ProposalWait) receive(e *wire.Envelope) {
-	if e.From == w.c.Me() {
+	if e.From == w.c.Me() || e.Kind != wire.Request && !w.c.isToUs(e) {
 		return
 	}
 	switch e.Kind {

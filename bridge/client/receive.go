@@ -62,15 +62,15 @@ func (c *Client) Received(e *wire.Envelope) {
 	case wire.Response:
 		c.response(e)
 	case wire.Notification:
-		c.notification(e)
-		if c.opt.Approvals != nil {
-			c.opt.Approvals.cancelled(e)
-			c.opt.Approvals.agreed(e)
+		if c.isToUs(e) {
+			c.notification(e)
 		}
 	case wire.Request:
 		c.request(e)
 	case wire.Failure:
-		c.failure(e)
+		if c.isToUs(e) {
+			c.failure(e)
+		}
 	}
 	for _, w := range c.open() {
 		w.receive(e)
@@ -114,16 +114,18 @@ func (c *Client) presence(e *wire.Envelope) {
 	}
 }
 
-// response takes an answer, if it is pending and comes from the participant that was asked.
+// response takes an answer, if it is pending, comes from the participant that was asked, and
+// goes to who asked.
 func (c *Client) response(e *wire.Envelope) {
 	a := Answer{Result: e.Message.Get(jsonrpc.Result), Err: e.Message.Get(jsonrpc.Err)}
 	if a.Result == nil && a.Err == nil || e.From == "" {
 		return
 	}
+	toUs := c.isToUs(e)
 	for _, env := range e.Corr {
 		w := c.pending.find(env, e.From)
 		switch {
-		case w == nil:
+		case w == nil || !toUs && !w.answersAsker(e.To):
 			continue
 		case w.proposal != nil:
 			w.proposal.answered(w, e.From, a)
@@ -148,6 +150,10 @@ func (c *Client) failure(e *wire.Envelope) {
 func (c *Client) notification(e *wire.Envelope) {
 	if e.Method == engine.Starting && e.From != "" {
 		c.heardStarting(e)
+	}
+	if c.opt.Approvals != nil {
+		c.opt.Approvals.cancelled(e)
+		c.opt.Approvals.agreed(e)
 	}
 	if e.Method != "notifications/progress" || e.From == "" {
 		return

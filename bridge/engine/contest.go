@@ -225,7 +225,7 @@ func (e *Engine) proposalEnds(env *wire.Envelope) {
 
 // rejected takes somebody's word that they will not serve what it refers to.
 func (e *Engine) rejected(env *wire.Envelope) {
-	inTurn(e, env.Corr, func(of string) { e.queueBook(e.book.Rejected(env.From, of)) })
+	inTurn(e, env.Corr, func(of string) { e.queueBook(e.book.Rejected(env.From, env.To, of)) })
 }
 
 // stood takes what somebody else says of how it stands with a proposal. A no in such

@@ -196,16 +196,16 @@ func TestOthersComeFirst(t *testing.T) {
 	d.expect("consider p1")
 
 	wait("p2", func(o *wire.Offer) {})
-	d.do(d.book.Rejected("a", "p2"))
-	d.do(d.book.Rejected("a", "p2"))
-	d.do(d.book.Rejected("mallory", "p2"))
+	d.do(d.book.Rejected("a", nil, "p2"))
+	d.do(d.book.Rejected("a", nil, "p2"))
+	d.do(d.book.Rejected("mallory", nil, "p2"))
 	d.expect()
 	d.do(d.book.Left("b", true))
 	d.expect("consider p2")
 
 	wait("p3", func(o *wire.Offer) { o.Exclusive = true })
-	d.do(d.book.Rejected("a", "p3"))
-	d.do(d.book.Rejected("b", "p3"))
+	d.do(d.book.Rejected("a", nil, "p3"))
+	d.do(d.book.Rejected("b", nil, "p3"))
 	d.pass(2999 * time.Millisecond)
 	d.expect()
 	d.pass(time.Millisecond)
@@ -508,6 +508,20 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 	d.book.KeepEnvelope(p, &wire.Envelope{Payload: []byte(`{"method":"tools/call"}`)})
 	d.do(d.book.Nobody("r1", "me"))
 	d.expect("consider p", "taken p", "unfulfilled p")
+}
+
+// Anybody can propose something of her own, or call something, under the id of another's
+// proposal: what is said to her of that says nothing of his, and nobody took it up before its time.
+func TestWhatIsSaidToAnotherUnderItsIDIsNotOfTheProposal(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{Broadcast: true})
+	d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.Preferred = []string{"a"} })
+	d.do(d.book.Rejected("a", []string{"mallory"}, "p"))
+	d.do(d.book.Answered("a", []string{"mallory"}, []string{"p"}, Served, true))
+	d.expect()
+	d.do(d.book.Rejected("a", []string{"carol", "bob"}, "p"))
+	d.expect("consider p")
+	d.do(d.book.Answered("a", []string{"carol", "bob"}, []string{"p"}, Served, true))
+	d.expect("fulfilled p")
 }
 
 // A refusal of another request that had the envelope id of the one that serves a

@@ -216,6 +216,10 @@ func (l *Life) isFor(who string) bool {
 	return slices.Contains(l.to, who)
 }
 
+// hears reports whether what goes to those goes to its proposer: what goes to others alone is
+// of something of theirs that has the same id.
+func (l *Life) hears(to []string) bool { return len(to) == 0 || slices.Contains(to, l.Proposer) }
+
 // size is what it holds in memory while it waits.
 func (l *Life) size() int { return len(l.Envelope.Payload) }
 

@@ -143,11 +143,14 @@ func (b *Book) leaveToOthers(l *Life, why string) {
 func (b *Book) Asked(l *Life) { b.move(l, asked) }
 
 // Rejected says that another participant will not serve a proposal. If several have this id,
-// it counts for each that waits for that participant. The reason does not matter.
-func (b *Book) Rejected(who, id string) []Act {
+// it counts for each that waits for that participant, of those it is said to; to is nil for all.
+// The reason does not matter.
+func (b *Book) Rejected(who string, to []string, id string) []Act {
 	b.begin()
 	for _, l := range b.byID[id] {
-		b.wontServe(l, who)
+		if l.hears(to) {
+			b.wontServe(l, who)
+		}
 	}
 	return b.out
 }

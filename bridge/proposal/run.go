@@ -192,7 +192,7 @@ func (b *Book) Answered(who string, to, refers []string, how Result, direct bool
 	b.begin()
 	for _, id := range refers {
 		if l := b.byRun[key{who, id}]; l != nil {
-			if len(to) > 0 && !slices.Contains(to, l.By) && !slices.Contains(to, l.Proposer) {
+			if !l.hears(to) && !slices.Contains(to, l.By) {
 				continue
 			}
 			if how == Served || !l.reused.Same && (len(to) > 0 || !l.reused.Any) {
@@ -206,7 +206,7 @@ func (b *Book) Answered(who string, to, refers []string, how Result, direct bool
 	}
 	for _, id := range refers {
 		for _, l := range b.byID[id] {
-			if direct && how == Served && l.isFor(who) && b.move(l, settled) {
+			if direct && how == Served && l.isFor(who) && l.hears(to) && b.move(l, settled) {
 				b.forgetRun(l)
 				l.Run, l.By, l.Runner = "", "", who
 				b.do(Noted{Life: l, Event: record.Fulfilled, By: who, Moot: true})

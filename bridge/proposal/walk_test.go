@@ -41,7 +41,7 @@ func walk(t *testing.T, r *rand.Rand) {
 		case 3:
 			d.do(d.book.Withdrawn(who(), id(), ""))
 		case 4:
-			d.do(d.book.Rejected(who(), id()))
+			d.do(d.book.Rejected(who(), nil, id()))
 		case 5:
 			d.do(d.book.Left(who(), true))
 		case 6:
