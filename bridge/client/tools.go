@@ -110,12 +110,16 @@ func ReadTools(of string, result []byte) (tools []Tool, next string, err error) 
 	return tools, page.NextCursor, nil
 }
 
-// Standing asks a bridge what its rules say of our own calls of these tools, by tool: allow, ask,
-// deny, or depends where arguments or limits decide; [Starred] if some arguments are denied, and
-// all else is allowed or asked about. Of what it does not answer within a second nothing is said:
-// only our bridges do.
-func (c *Client) Standing(ctx context.Context, of string, tools []string) map[string]string {
-	all := map[string]string{}
+// A Standing is what a bridge says of our own calls of a tool.
+type Standing struct {
+	Word       string // allow, ask, deny, or depends where arguments or limits decide
+	SomeDenied bool   // some arguments are denied, and Word, which is allow or ask, is for all others
+}
+
+// Standing asks a bridge what its rules say of our own calls of these tools, by tool. Of what it
+// does not answer within a second nothing is said: only our bridges do.
+func (c *Client) Standing(ctx context.Context, of string, tools []string) map[string]Standing {
+	all := map[string]Standing{}
 	for round := 0; len(tools) > 0 && round < standingRounds; round++ {
 		names, err := json.Marshal(tools[:min(len(tools), 64)])
 		if err != nil {
@@ -132,9 +136,9 @@ func (c *Client) Standing(ctx context.Context, of string, tools []string) map[st
 		rest := slices.DeleteFunc(slices.Clone(tools), func(name string) bool {
 			word := said.Standing[name]
 			if but := said.Otherwise[name]; word == "depends" && (but == "allow" || but == "ask") {
-				all[name] = but + Starred
+				all[name] = Standing{but, true}
 			} else if slices.Contains(standings, word) {
-				all[name] = word
+				all[name] = Standing{Word: word}
 			}
 			return word != ""
 		})
@@ -152,19 +156,16 @@ var standings = []string{"allow", "ask", "deny", "depends"}
 
 const standingRounds = 32
 
-// Starred is what follows the word for a tool of which some arguments are denied.
-const Starred = "*"
-
 // Standings asks all whose tools these are, at once, for our [Client.Standing] with them, and
 // returns it by peer.
-func (c *Client) Standings(ctx context.Context, tools []Tool) map[string]map[string]string {
+func (c *Client) Standings(ctx context.Context, tools []Tool) map[string]map[string]Standing {
 	names := map[string][]string{}
 	for _, t := range tools {
 		names[t.Peer] = append(names[t.Peer], t.Name)
 	}
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	all := map[string]map[string]string{} // guarded by mu
+	all := map[string]map[string]Standing{} // guarded by mu
 	for peer, named := range names {
 		asking.Go(func() {
 			said := c.Standing(ctx, peer, named)

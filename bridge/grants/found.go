@@ -55,9 +55,13 @@ func Find(ctx context.Context, running []*socket.Client, dir string, log *slog.L
 	return all, nil
 }
 
-// Row is what there is to see of it, in a line: its id, the bridge, the caller, the tool, the
-// arguments, how long it is kept, the definition that was agreed to, when that was, until when
-// it counts, and who agreed. It is not made safe to show.
+// Head is what stands above the cells of [Found.Row].
+func Head() []string {
+	return []string{"ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY"}
+}
+
+// Row is what there is to see of it, in a line below [Head]; FROM is the caller, KEPT for how
+// long, DEFINITION that of the tool as it was agreed to. It is not made safe to show.
 func (f *Found) Row() []string {
 	args := []rune(string(f.Args))
 	if len(args) > 40 {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,7 @@ func (p *program) listClients(ctx context.Context) error {
 		p.log.Info("claude-code keeps servers of scope local for other directories too: " + text.Some(elsewhere))
 		p.log.Info("hint: they are listed, wrapped and unwrapped there")
 	}
-	if err := l.end(setup.NoneFound()); err != nil || len(l.rows) > 1 || p.s.JSON {
+	if err := l.end("no client was found; looked for " + strings.Join(setup.Names(), ", ")); err != nil || len(l.rows) > 1 || p.s.JSON {
 		return err
 	}
 	p.log.Info("hint: mcpx-bridge client list --json has each file that was looked for")

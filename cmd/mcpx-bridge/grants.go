@@ -66,7 +66,7 @@ func (p *program) listGrants(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := p.list("ID", "BRIDGE", "FROM", "TOOL", "ARGUMENTS", "KEPT", "DEFINITION", "AGREED", "UNTIL", "BY")
+	l := p.list(grants.Head()...)
 	for _, g := range found {
 		l.add(g.Grant, g.Row()...)
 	}

@@ -93,8 +93,7 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 	if write != nil {
 		err = p.print(write(shown))
 	} else {
-		rows := view.Tools(shown, q.Standings(ctx, shown))
-		note := view.ToolsNote(rows)
+		rows, note := view.Tools(shown, q.Standings(ctx, shown))
 		if len(args) == 1 && p.columns() > 0 {
 			rows = view.OfOne(rows)
 		}

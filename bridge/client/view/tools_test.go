@@ -14,14 +14,14 @@ func TestNoArgumentIsDeniedOfAToolThatHasNone(t *testing.T) {
 	tool := func(name, schema string) client.Tool {
 		return client.Tool{Peer: "fs", Name: name, InputSchema: json.RawMessage(schema)}
 	}
-	standing := map[string]map[string]string{"fs": {"roots": "allow*", "read": "ask*"}}
-	none := view.Tools([]client.Tool{tool("roots", `{"type":"object"}`)}, standing)
-	if none[1][2] != "allow" || view.ToolsNote(none) != "" {
-		t.Errorf("%q, with a note: %q", none, view.ToolsNote(none))
+	standing := map[string]map[string]client.Standing{"fs": {"roots": {Word: "allow", SomeDenied: true}, "read": {Word: "ask", SomeDenied: true}}}
+	none, note := view.Tools([]client.Tool{tool("roots", `{"type":"object"}`)}, standing)
+	if none[1][2] != "allow" || note != "" {
+		t.Errorf("%q, with a note: %q", none, note)
 	}
-	both := view.Tools([]client.Tool{tool("roots", `{}`), tool("read", `{"properties":{"path":{}}}`)}, standing)
-	if both[2][2] != "ask*" || view.ToolsNote(both) != "* means that some arguments are denied" {
-		t.Errorf("%q, with a note: %q", both, view.ToolsNote(both))
+	both, note := view.Tools([]client.Tool{tool("roots", `{}`), tool("read", `{"properties":{"path":{}}}`)}, standing)
+	if both[2][2] != "ask*" || note != "* means that some arguments are denied" {
+		t.Errorf("%q, with a note: %q", both, note)
 	}
 	if got := view.OfOne(both)[2]; !slices.Equal(got, []string{"read", "ask*", "[path]", ""}) {
 		t.Errorf("for whoever knows whose it is: %q", got)

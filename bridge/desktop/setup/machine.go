@@ -59,11 +59,6 @@ func Person(getenv func(string) string) string {
 	return u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // behind the domain, where there is one
 }
 
-// NoneFound says what was looked for where there is no client.
-func NoneFound() string {
-	return "no client was found; looked for " + strings.Join(Names(), ", ")
-}
-
 // PlaceOf is where a client has its servers in a scope, "" for its usual one.
 func PlaceOf(m install.Machine, name, scope string) (install.Place, error) {
 	all := install.Clients()
