@@ -333,5 +333,6 @@ func (l *loader) each(at item, what string, read func(item)) {
 	}
 }
 
-// maxQuestion is how long a question may wait (RELIABILITY AI-10).
-const maxQuestion = 24 * time.Hour
+// MaxQuestion is how long people may take to decide at most, whatever somebody says (RELIABILITY
+// AI-10).
+const MaxQuestion = 24 * time.Hour

@@ -60,7 +60,7 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 			l.p.asked = append(l.p.asked, abroad(t.Of)...)
 		},
 		"need":     func(v item) { t.Need = l.whole(v, "need", 1, 100) },
-		"within":   func(v item) { t.Within = l.duration(v, "within", maxQuestion) },
+		"within":   func(v item) { t.Within = l.duration(v, "within", MaxQuestion) },
 		"mode":     func(v item) { t.Mode = l.word(v, "mode", modes...) },
 		"priority": func(v item) { t.Priority = l.word(v, "priority", priorities...) },
 		"delegate": func(v item) { t.Delegate = l.delegate(v) },

@@ -239,7 +239,7 @@ func (d *Desk) count(a *agreement) {
 	}
 	if p.count(agreed) < p.need {
 		d.note(p, record.Answer, s.who, "approved")
-		d.tally(p)
+		d.sendTally(p)
 		d.advance(p, NoApprover, "")
 		return
 	}

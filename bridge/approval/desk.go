@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -73,7 +74,7 @@ func (d *Desk) take(q Question) *pending {
 	if within <= 0 {
 		within = defaultWithin
 	}
-	p := &pending{id: d.fresh(), q: q, asked: d.now, deadline: d.now.Add(min(within, maxWithin)),
+	p := &pending{id: d.fresh(), q: q, asked: d.now, deadline: d.now.Add(min(within, policy.MaxQuestion)),
 		need: max(q.Terms.Need, 1), args: q.Args, timeout: q.Timeout, nonce: d.o.Random()}
 	if !q.Until.IsZero() && q.Until.Before(p.deadline) {
 		p.deadline = q.Until

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -62,7 +63,7 @@ func (c *change) setTimeout(raw []byte) (problem string) {
 		return "is no number of seconds"
 	}
 	n.Mul(n, big.NewRat(int64(time.Second), 1))
-	if n.Sign() <= 0 || n.Cmp(big.NewRat(int64(maxWithin), 1)) > 0 {
+	if n.Sign() <= 0 || n.Cmp(big.NewRat(int64(policy.MaxQuestion), 1)) > 0 {
 		return "must be over 0 seconds and at most a day"
 	}
 	timeout := time.Duration(new(big.Int).Quo(n.Num(), n.Denom()).Int64())

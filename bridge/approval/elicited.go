@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
@@ -115,7 +116,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 	if need == 0 && len(e.Metadata.Why) > 0 {
 		need = 1 // who says why says how many too, where that is more than one
 	}
-	v.tally(need, e.Metadata.Agreed, v.why(e.Metadata.Why))
+	v.setTally(need, e.Metadata.Agreed, v.readWhy(e.Metadata.Why))
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	switch size := e.Metadata.Original.Bytes; {
@@ -183,9 +184,9 @@ func (q *Elicited) Kept() (n int) {
 	return n + each*(len(q.View.Facts)+len(q.View.Hints)+len(q.DelegateTo))
 }
 
-// why says why one is asked and what the server says of the tool, as our bridges say it: others
+// readWhy takes why one is asked and what the server says of the tool, as our bridges say it: others
 // may mean something else by the member. It returns who is asked, as far as it says so.
-func (v *View) why(raw []byte) []string {
+func (v *View) readWhy(raw []byte) []string {
 	var why struct {
 		Via   string   `json:"via"`
 		Rules []string `json:"rules"`
@@ -203,9 +204,9 @@ func (v *View) why(raw []byte) []string {
 	return why.Asked
 }
 
-// tally says how many must agree, 0 where the asker does not say, who does by now, and who is
+// setTally says how many must agree, 0 where the asker does not say, who does by now, and who is
 // asked beside us.
-func (v *View) tally(need int, agree, asked []string) {
+func (v *View) setTally(need int, agree, asked []string) {
 	v.Need, v.Have, v.People = need, len(agree), nil
 	for _, who := range agree {
 		v.People = append(v.People, Person{Who: text.Line(who), State: stateNames[agreed]})
@@ -231,7 +232,7 @@ func (v *View) Tallied(params []byte) (View, bool) {
 	for _, p := range v.People {
 		asked = append(asked, p.Who)
 	}
-	now.tally(says.Need, says.Agreed, asked)
+	now.setTally(says.Need, says.Agreed, asked)
 	return now, true
 }
 
@@ -265,7 +266,7 @@ func (e *elicitation) timeout() time.Duration {
 		return defaultWithin
 	}
 	f, _ := seconds.Float64()
-	return time.Duration(min(f, maxWithin.Seconds()) * float64(time.Second))
+	return time.Duration(min(f, policy.MaxQuestion.Seconds()) * float64(time.Second))
 }
 
 // args are the arguments, nil if the asker does not show them.

@@ -113,8 +113,8 @@ func (p *pending) askedNow() (names []string) {
 	return names
 }
 
-// tally tells whoever has a question open in the topic who agrees by now.
-func (d *Desk) tally(p *pending) {
+// sendTally tells whoever has a question open in the topic who agrees by now.
+func (d *Desk) sendTally(p *pending) {
 	for _, s := range p.ballots {
 		if s.state != beingAsked || len(s.asks) == 0 {
 			continue

@@ -39,7 +39,6 @@ type Redactor interface {
 // bother somebody anew.
 const (
 	defaultWithin = 5 * time.Minute
-	maxWithin     = 24 * time.Hour
 	leftToReask   = 10 * time.Second
 	leftToPassOn  = 2 * time.Second
 )

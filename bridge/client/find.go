@@ -13,8 +13,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// Await waits until somebody of that id is in the topic, for a second where it is not yet there: a
-// bridge may have been started in the line above. Its error names who was probably meant.
+// Await waits until somebody of that id is in the topic, for a second at most: a bridge may have
+// been started in the line above. Where somebody is there whose id is like it, it does not wait.
+// Its error names who was probably meant.
 func (c *Client) Await(ctx context.Context, id string) error {
 	hint := ""
 	for range 20 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // ErrNoAnswer is for callers: the cause to give a context that limits the wait for an answer.
@@ -149,7 +150,7 @@ func (d *decision) timeBegins(at time.Time) {
 	if !d.limit.From.IsZero() {
 		return
 	}
-	if most := d.since.Add(refusal.MaxDeciding); at.After(most) {
+	if most := d.since.Add(policy.MaxQuestion); at.After(most) {
 		at = most
 	}
 	d.late.Reset(time.Until(at) + d.limit.Time)

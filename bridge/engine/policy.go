@@ -235,7 +235,7 @@ func (e *Engine) dropWaiting(reason string) {
 func (e *Engine) askToReload() {
 	w := e.waiting
 	q := approval.Question{Caller: approval.PolicyFile, Via: "request", Method: approval.PolicyReload, AboutPolicy: true, Args: w.arguments(),
-		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: 24 * time.Hour, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
+		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: policy.MaxQuestion, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash()}
 	id, acts := e.desk.Open(e.now, q)

@@ -256,7 +256,6 @@ func (e *Events) detail(words string) {
 const (
 	staying       = time.Second
 	stayingMadeUp = 30 * time.Second
-	madeUpID      = "cli-"
 )
 
 // mostVisits bounds how many are waited for; the coming of more is told at once.
@@ -284,7 +283,7 @@ func (e *Events) came(id string, told func()) {
 		v.waiting = map[string]*visit{}
 	}
 	stay := staying
-	if strings.HasPrefix(id, madeUpID) {
+	if strings.HasPrefix(id, text.MadeUp) {
 		stay = stayingMadeUp
 	}
 	this := &visit{since: time.Now()}

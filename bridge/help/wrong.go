@@ -105,16 +105,16 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 			return misused(TokenHint, "there is no flag --token")
 		}
 	}
-	hint := c.CommandPath() + " --help lists the flags"
-	if dashes == "-" {
-		if c.Flags().Lookup(name) != nil {
-			hint = "did you mean --" + name + "?"
-		}
-		name = name[:min(1, len(name))]
-	}
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if meant := policy.Nearest(name, known); meant != "" && dashes == "--" {
+	meant := name
+	if dashes == "--" {
+		meant = policy.Nearest(name, known)
+	} else {
+		name = name[:min(1, len(name))]
+	}
+	hint := c.CommandPath() + " --help lists the flags"
+	if slices.Contains(known, meant) {
 		hint = "did you mean --" + meant + "?"
 	}
 	return misused(hint, "%s has no flag %s%s", c.Name(), dashes, name)

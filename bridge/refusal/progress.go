@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A Progress is a word of progress as it arrives at a caller, or at who looks on: what a server
@@ -100,15 +102,11 @@ func (p *Progress) Starting() string {
 // Undecided reports whether it says that people have not decided.
 func (p *Progress) Undecided() bool { return p.about.Waiting }
 
-// MaxDeciding is how long people may take at most, whatever somebody says (as a policy's
-// within has it).
-const MaxDeciding = 24 * time.Hour
-
 // Waiting is who decides about which question. It is false for what does not say that.
 func (p *Progress) Waiting(now time.Time) (Waiting, bool) {
 	if !p.about.Waiting || p.about.Digest == "" {
 		return Waiting{}, false
 	}
-	left := time.Duration(max(0, min(p.about.Left, float64(MaxDeciding.Milliseconds())))) * time.Millisecond
+	left := time.Duration(max(0, min(p.about.Left, float64(policy.MaxQuestion.Milliseconds())))) * time.Millisecond
 	return Waiting{Of: p.about.Of, Need: p.about.Need, Digest: p.about.Digest, Until: now.Add(left)}, true
 }

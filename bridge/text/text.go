@@ -12,8 +12,9 @@
 // record, a frame. JSON for programs goes through [EscapeJSON], which keeps values.
 //
 // Beside that it has what every room that speaks to people needs: how wide a line is at a
-// terminal ([Width], [Fit], [Fill]), numbers and lists in words ([Counted], [Some], [Summary]),
-// and how people write lengths of time and read moments ([Duration], [Moment], [Left]).
+// terminal ([Width], [Fit], [Fill]), what stands in a row ([Cell]), numbers and lists in words
+// ([Counted], [Series], [Some], [Summary]), how people write sizes and lengths of time ([Bytes],
+// [Duration], [Days]), and how they read times ([Moment], [Exact], [Span], [Left]).
 package text
 
 import (

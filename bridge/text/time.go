@@ -28,7 +28,7 @@ func Duration(said string) (time.Duration, error) {
 
 // Days are so many days of 24 hours. It is false for more than a century of them, and for what
 // is no number.
-func Days(n float64) (long time.Duration, few bool) {
+func Days(n float64) (long time.Duration, ok bool) {
 	if !(math.Abs(n) <= mostDays) { // which is not so of NaN either
 		return 0, false
 	}

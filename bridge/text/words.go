@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// MadeUp is how ids begin that are made up for who gave none, as for one command: they name
+// nobody, so people are told less of them.
+const MadeUp = "cli-"
+
 // Counted is a number of things: no rules, 1 rule, 2 rules.
 func Counted(n int, what string) string {
 	switch n {

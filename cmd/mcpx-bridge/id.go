@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -24,5 +25,5 @@ func checkID(flag, id string) error {
 func randomID() string {
 	var b [4]byte
 	rand.Read(b[:])
-	return "cli-" + hex.EncodeToString(b[:])
+	return text.MadeUp + hex.EncodeToString(b[:])
 }

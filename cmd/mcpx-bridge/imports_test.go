@@ -61,7 +61,7 @@ var may = map[string]string{
 	"bridge/hub":      "bridge/wire stdio/jsonrpc",
 	"bridge/gateway":  "bridge/engine/quota bridge/hub bridge/loopback bridge/wire stdio/inbox stdio/linger stdio/outbox",
 
-	"bridge/refusal":         "bridge/proposal bridge/text stdio/jsonrpc",
+	"bridge/refusal":         "bridge/proposal bridge/text policy stdio/jsonrpc",
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
 	"bridge/engine/outgoing": "bridge/wire",
 	"bridge/engine/quota":    "",

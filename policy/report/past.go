@@ -162,12 +162,12 @@ func grouped(changes []policy.Change) []*group {
 	return all
 }
 
-var madeUp = regexp.MustCompile(`^cli-[0-9a-f]{8}$`)
+var madeUp = regexp.MustCompile("^" + text.MadeUp + "[0-9a-f]{8}$")
 
 // anyMadeUp stands for all ids that commands of ours make up for one call.
 func anyMadeUp(id string) string {
 	if madeUp.MatchString(id) {
-		return "cli-*"
+		return text.MadeUp + "*"
 	}
 	return id
 }
