@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
@@ -95,6 +97,45 @@ func TestWhoAnswersLeavesNoFile(t *testing.T) {
 	}
 	if left := locks(t, state); len(left) > 0 {
 		t.Error("it leaves", left)
+	}
+}
+
+// Two clients with one id put each other out of the topic, for ever.
+func TestAnIDIsClaimedByOne(t *testing.T) {
+	for what, c := range map[string]struct {
+		first, elsewhere, derived bool // the first leaves, in time; the second goes to another gateway; nobody chose its id
+		id                        string
+		holds                     bool
+	}{
+		"the second":                    {id: "ann-2", holds: true},
+		"the second after the first":    {first: true, id: "ann", holds: true},
+		"the second at another gateway": {elsewhere: true, id: "ann"},
+		"one whose id nobody chose":     {derived: true, id: "ann"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				state := newState(t)
+				first, second := ann(state), ann(state)
+				defer second.Close()
+				if second.Derived = c.derived; c.elsewhere {
+					second.Local = nil
+				}
+				first.ClaimID(t.Context())
+				if first.Join.ID != "ann" || !first.HoldsID() {
+					t.Fatalf("the first is %s", first.Join.ID)
+				}
+				leaves := localgateway.ClaimTime + time.Second
+				if c.first {
+					leaves = localgateway.ClaimTime - time.Second
+				}
+				time.AfterFunc(leaves, first.Close)
+				second.ClaimID(t.Context())
+				if second.Join.ID != c.id || second.HoldsID() != c.holds {
+					t.Errorf("it is %s, and holds it: %v", second.Join.ID, second.HoldsID())
+				}
+				time.Sleep(leaves)
+			})
+		})
 	}
 }
 

@@ -40,6 +40,26 @@ func TestAI15Text(t *testing.T) {
 	}
 }
 
+func TestWhatStrangersWroteMovesNoCursor(t *testing.T) {
+	for said, want := range map[string]string{
+		"plain text, ümlauts, 漢字 and 🙂": "plain text, ümlauts, 漢字 and 🙂",
+		"\x1b[31mred":                   `\u{1b}[31mred`,
+		"a\nb\tc\r":                     `a\u{a}b\u{9}c\u{d}`,
+		"abc\u202edef":                  `abc\u{202e}def`,
+		"zero\u200bwide":                `zero\u{200b}wide`,
+		"tag\U000e0041":                 `tag\u{e0041}`,
+		"bad\xffutf8":                   `bad\u{ff}utf8`,
+		"nbsp\u00a0ok":                  `nbsp\u{a0}ok`,
+	} {
+		if got := Line(said); got != want {
+			t.Errorf("%q: %s, want %s", said, got, want)
+		}
+	}
+	if got := Lines("a\n\tb\r\n\x07c"); got != "a\n\tb\n\\u{7}c" {
+		t.Errorf("lines: %q", got)
+	}
+}
+
 // What the seven functions before this room disagreed on (LEAN 4.13): each of these
 // passed at least one of them.
 func TestNothingHiddenPassesByAnyDoor(t *testing.T) {
@@ -102,7 +122,8 @@ func TestPlainTextIsNotCopied(t *testing.T) {
 // Whatever the text, what is shown is printable and shown again as it is.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"plain", "\x1b[2J", "safe\u202e txt", "e" + strings.Repeat("\u0301", 9), "\xff\xc0\x80", "a\r\nb\tc\r", `\u{1b}`, "\u3164\ufe0f\U000E0041", "\"q\"\\",
-		"\x1f ~\x7f", "\u009f\u00a0\u00a1", "\uffff\U00010000\U0010ffff", "z\u0301{\u0301"} {
+		"\x1f ~\x7f", "\u009f\u00a0\u00a1", "\uffff\U00010000\U0010ffff", "z\u0301{\u0301",
+		"\xff\xff\xfd\xff\xe8\xe8\xe8", "\x85\x85\x85\x85\x85\x80\x87\xb4\xb4\xf1", "00\n\x15", "⨀"} {
 		f.Add(seed, 5)
 	}
 	f.Fuzz(func(t *testing.T, s string, most int) {

@@ -8,30 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
-
-func TestWhatStrangersWroteMovesNoCursor(t *testing.T) {
-	for said, want := range map[string]string{
-		"plain text, ümlauts, 漢字 and 🙂": "plain text, ümlauts, 漢字 and 🙂",
-		"\x1b[31mred":                   `\u{1b}[31mred`,
-		"a\nb\tc\r":                     `a\u{a}b\u{9}c\u{d}`,
-		"abc\u202edef":                  `abc\u{202e}def`,
-		"zero\u200bwide":                `zero\u{200b}wide`,
-		"tag\U000e0041":                 `tag\u{e0041}`,
-		"bad\xffutf8":                   `bad\u{ff}utf8`,
-		"nbsp\u00a0ok":                  `nbsp\u{a0}ok`,
-	} {
-		if got := text.Line(said); got != want {
-			t.Errorf("%q: %s, want %s", said, got, want)
-		}
-	}
-	if got := text.Lines("a\n\tb\r\n\x07c"); got != "a\n\tb\n\\u{7}c" {
-		t.Errorf("lines: %q", got)
-	}
-}
 
 func TestComplaints(t *testing.T) {
 	for _, c := range []struct {
@@ -50,15 +27,6 @@ func TestComplaints(t *testing.T) {
 		var b bytes.Buffer
 		if code := complain(&b, c.err); code != c.code || b.String() != c.want {
 			t.Errorf("%v: %d %q, want %d %q", c.err, code, b.String(), c.code, c.want)
-		}
-	}
-}
-
-func TestSuggestions(t *testing.T) {
-	known := []string{"topic", "token-file", "allow", "id"}
-	for word, want := range map[string]string{"topik": "topic", "Topic": "topic", "tokenfile": "token-file", "alow": "allow", "xyz": "", "ix": "id", "": "", "tpoic": "topic", "tpoci": "", "i": "id", "d": "id", "x": ""} {
-		if got := policy.Nearest(word, known); got != want {
-			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -21,22 +19,6 @@ func FuzzDeriveID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		if id := commandline.ID(strings.Split(line, "\n")); !wire.ValidID(id) || checkID("--id", id) != nil {
 			t.Errorf("%q is called %q", line, id)
-		}
-	})
-}
-
-// What a stranger wrote moves no cursor and hides nothing.
-func FuzzVisible(f *testing.F) {
-	for _, said := range []string{"a\x1b[2Jb", "\u202eabc", "\xc3\x28", "a\r\nb\tc", "\u2028", "\U000e0001", "e\u0301", "\x00"} {
-		f.Add(said)
-	}
-	f.Fuzz(func(t *testing.T, said string) {
-		for _, shown := range []string{text.Line(said), strings.NewReplacer("\n", "", "\t", "").Replace(text.Lines(said))} {
-			if strings.ContainsFunc(shown, func(r rune) bool {
-				return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
-			}) {
-				t.Errorf("%q is shown as %q", said, shown)
-			}
 		}
 	})
 }
