@@ -39,11 +39,9 @@ func Strays(environ []string, known map[string]*pflag.Flag) iter.Seq2[string, st
 			if !ours || likely[name] == name {
 				continue
 			}
-			if meant := likely[policy.Nearest(name, sortedKeys(likely))]; meant != "" && !yield(key, "MCPX_"+meant) {
+			if meant := likely[policy.Nearest(name, slices.Sorted(maps.Keys(likely)))]; meant != "" && !yield(key, "MCPX_"+meant) {
 				return
 			}
 		}
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func Settle(flags *pflag.FlagSet, known map[string]*pflag.Flag, getenv func(stri
 			open[f.Name] = f
 		}
 	})
-	for _, name := range sortedKeys(open) {
+	for _, name := range slices.Sorted(maps.Keys(open)) {
 		if taken, err := fromEnv(flags, open[name], getenv); err != nil {
 			return nil, err
 		} else if taken {
@@ -37,20 +38,16 @@ func Settle(flags *pflag.FlagSet, known map[string]*pflag.Flag, getenv func(stri
 	}
 	for _, f := range given {
 		if next := tookNext(flags, f); next != "" {
-			return nil, misused(help.FlagHint(f), "--%s needs a value, and the next word is %s", f.Name, next)
+			return nil, fault.Misuse(help.FlagHint(f), "--%s needs a value, and the next word is %s", f.Name, next)
 		}
 		if why := saysNothing(f); why != "" {
-			return nil, misused(help.EmptyHint, "--%s %s", f.Name, why).Also(help.FlagHint(f))
+			return nil, fault.Misuse(help.EmptyHint, "--%s %s", f.Name, why).Also(help.FlagHint(f))
 		}
 	}
 	if file := flags.Lookup("config").Value.String(); file != "" {
 		err = fromFile(file, flags, open, known)
 	}
 	return given, err
-}
-
-func misused(hint, format string, args ...any) *fault.Error {
-	return fault.New(fault.Misused, hint, format, args...)
 }
 
 // tookNext is what a flag without its value took for one, as pflag has it: the -- before a
@@ -95,11 +92,11 @@ func fromEnv(flags *pflag.FlagSet, f *pflag.Flag, getenv func(string) string) (b
 	}
 	for _, value := range listed(f, text) {
 		if err := flags.Set(f.Name, value); err != nil {
-			return false, misused(help.FlagHint(f), "%s in the environment: %s", key, help.Reason(err))
+			return false, fault.Misuse(help.FlagHint(f), "%s in the environment: %s", key, help.Reason(err))
 		}
 	}
 	if why := saysNothing(f); why != "" {
-		return false, misused(help.FlagHint(f), "%s in the environment: it %s", key, why)
+		return false, fault.Misuse(help.FlagHint(f), "%s in the environment: it %s", key, why)
 	}
 	return true, nil
 }
@@ -132,21 +129,21 @@ func fromFile(file string, flags *pflag.FlagSet, open, known map[string]*pflag.F
 	for _, e := range entries {
 		f, ok := known[e.Key]
 		if !ok || e.Key == "config" {
-			return misused(unknownKeyHint(e.Key, known), "%s:%s: unknown key %q", file, e.At, e.Key)
+			return fault.Misuse(unknownKeyHint(e.Key, known), "%s:%s: unknown key %q", file, e.At, e.Key)
 		}
 		if e.List && f.Value.Type() != "stringArray" && f.Value.Type() != "stringSlice" {
-			return misused("give it one value", "%s:%s: %s takes no list", file, e.At, e.Key)
+			return fault.Misuse("give it one value", "%s:%s: %s takes no list", file, e.At, e.Key)
 		}
 		if open[e.Key] == nil {
 			continue
 		}
 		for _, value := range e.Values {
 			if err := flags.Set(e.Key, value); err != nil {
-				return misused(help.FlagHint(f), "%s:%s: %s: %s", file, e.At, e.Key, help.Reason(err))
+				return fault.Misuse(help.FlagHint(f), "%s:%s: %s: %s", file, e.At, e.Key, help.Reason(err))
 			}
 		}
 		if why := saysNothing(open[e.Key]); why != "" && len(e.Values) > 0 {
-			return misused(help.FlagHint(f), "%s:%s: %s %s", file, e.At, e.Key, why)
+			return fault.Misuse(help.FlagHint(f), "%s:%s: %s %s", file, e.At, e.Key, why)
 		}
 	}
 	return nil
@@ -156,5 +153,5 @@ func unknownKeyHint(key string, known map[string]*pflag.Flag) string {
 	if key == "token" {
 		return help.TokenHint
 	}
-	return cmp.Or(policy.Meant(strings.ReplaceAll(key, "_", "-"), sortedKeys(known)), "keys are the names of flags, without the dashes")
+	return cmp.Or(policy.Meant(strings.ReplaceAll(key, "_", "-"), slices.Sorted(maps.Keys(known))), "keys are the names of flags, without the dashes")
 }

@@ -43,6 +43,10 @@ func New(exit int, hint, format string, args ...any) *Error {
 	return e.Also(hint)
 }
 
+// Misuse is [New] for what is wrong with the command line, the environment or the configuration
+// file: [Misused].
+func Misuse(hint, format string, args ...any) *Error { return New(Misused, hint, format, args...) }
+
 // Also adds one hint behind the others and returns e; an empty one is none.
 func (e *Error) Also(hint string) *Error {
 	if hint != "" {

@@ -21,11 +21,6 @@ const EmptyHint = "is there a variable that the shell does not know?"
 // TokenHint is for whoever writes a token where others can read it.
 const TokenHint = "process lists are public: put the token into MCPX_AUTH_TOKEN, --token-file or --token-command"
 
-// misused is an error that the command line brought about.
-func misused(hint, format string, args ...any) *fault.Error {
-	return fault.New(fault.Misused, hint, format, args...)
-}
-
 // NoSuchCommand is for commands that take no arguments but other commands: what they are given
 // is none of these.
 func NoSuchCommand(c *cobra.Command, args []string) error {
@@ -37,7 +32,7 @@ func NoSuchCommand(c *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	hint := cmp.Or(policy.Meant(args[0], names), c.CommandPath()+" --help lists the commands")
-	return misused(hint, "there is no command %q", strings.TrimSpace(Name(c)+" "+args[0]))
+	return fault.Misuse(hint, "there is no command %q", strings.TrimSpace(Name(c)+" "+args[0]))
 }
 
 // Positional checks how many arguments there are, at most -1 for any number, and that none is
@@ -47,15 +42,15 @@ func Positional(least, most int) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			name, hint := Missing(c, args)
-			return misused(hint, "%s: %s is missing", Name(c), name).Also("usage: " + c.UseLine())
+			return fault.Misuse(hint, "%s: %s is missing", Name(c), name).Also("usage: " + c.UseLine())
 		case most >= 0 && len(args) > most:
-			return misused("usage: "+c.UseLine(), "%s: %q is one argument too many", Name(c), args[most])
+			return fault.Misuse("usage: "+c.UseLine(), "%s: %q is one argument too many", Name(c), args[most])
 		}
 		if strings.Contains(c.Use, "CMD") { // a server's words may be empty
 			args = args[:max(c.ArgsLenAtDash(), 0)]
 		}
 		if i := slices.Index(args, ""); i >= 0 {
-			return misused(EmptyHint, "%s: argument %d is empty", Name(c), i+1).Also("usage: " + c.UseLine())
+			return fault.Misuse(EmptyHint, "%s: argument %d is empty", Name(c), i+1).Also("usage: " + c.UseLine())
 		}
 		return nil
 	}
@@ -66,11 +61,11 @@ func Positional(least, most int) cobra.PositionalArgs {
 func InUTF8(check cobra.PositionalArgs, flags ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if i := slices.IndexFunc(args, func(a string) bool { return !utf8.ValidString(a) }); i >= 0 {
-			return misused("write it in UTF-8", "%s: argument %d is not valid UTF-8", Name(c), i+1)
+			return fault.Misuse("write it in UTF-8", "%s: argument %d is not valid UTF-8", Name(c), i+1)
 		}
 		for _, name := range flags {
 			if !utf8.ValidString(c.Flag(name).Value.String()) {
-				return misused("write it in UTF-8", "--%s: what it says is not valid UTF-8", name)
+				return fault.Misuse("write it in UTF-8", "--%s: what it says is not valid UTF-8", name)
 			}
 		}
 		return check(c, args)
@@ -86,12 +81,12 @@ func FlagError(c *cobra.Command, err error) error {
 		return unknownFlag(c, e)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return misused(FlagHint(e.GetFlag()), "--%s: %s", e.GetFlag().Name, Reason(err))
+		return fault.Misuse(FlagHint(e.GetFlag()), "--%s: %s", e.GetFlag().Name, Reason(err))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return misused(FlagHint(e.GetFlag()), "--%s needs a value", e.GetFlag().Name)
+		return fault.Misuse(FlagHint(e.GetFlag()), "--%s needs a value", e.GetFlag().Name)
 	}
-	return misused("flags look like --name VALUE; "+c.CommandPath()+" --help lists them", "a flag is spelled wrongly")
+	return fault.Misuse("flags look like --name VALUE; "+c.CommandPath()+" --help lists them", "a flag is spelled wrongly")
 }
 
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
@@ -102,7 +97,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 	}
 	if strings.HasPrefix(name, "token") || dashes == "-" && strings.HasPrefix(name, "t") {
 		if c.Flags().Lookup("token-file") != nil || strings.HasPrefix(name, "token") {
-			return misused(TokenHint, "there is no flag --token")
+			return fault.Misuse(TokenHint, "there is no flag --token")
 		}
 	}
 	var known []string
@@ -117,7 +112,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 	if slices.Contains(known, meant) {
 		hint = "did you mean --" + meant + "?"
 	}
-	return misused(hint, "%s has no flag %s%s", c.Name(), dashes, name)
+	return fault.Misuse(hint, "%s has no flag %s%s", c.Name(), dashes, name)
 }
 
 // FlagHint says what a flag wants, from its help.

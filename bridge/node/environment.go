@@ -26,18 +26,18 @@ type Environment struct {
 // (MCPX_…), or only what was asked for (DESIGN 14). Its errors are misuse.
 func (v Environment) Whole() ([]string, error) {
 	if len(v.Pass) > 0 && !v.Clean {
-		return nil, misused("add --env-clean to pass on nothing else", "--env-pass has no meaning without --env-clean: everything is passed on")
+		return nil, fault.Misuse("add --env-clean to pass on nothing else", "--env-pass has no meaning without --env-clean: everything is passed on")
 	}
 	vars := slices.DeleteFunc(v.forOthers(), func(kv string) bool { return v.Clean && !passes(v.Pass, envKey(kv)) })
 	for _, key := range v.Pass {
 		if isOurs(key) || strings.Contains(key, "=") {
-			return nil, misused("use --env KEY=VALUE to set it", "--env-pass: %q cannot be passed on", envKey(key))
+			return nil, fault.Misuse("use --env KEY=VALUE to set it", "--env-pass: %q cannot be passed on", envKey(key))
 		}
 	}
 	for _, kv := range v.Set {
 		key := envKey(kv)
 		if key == "" || key == kv || strings.ContainsRune(kv, 0) {
-			return nil, misused("--env KEY=VALUE", "--env: a variable needs a name, =, and a value")
+			return nil, fault.Misuse("--env KEY=VALUE", "--env: a variable needs a name, =, and a value")
 		}
 		vars = slices.DeleteFunc(vars, func(have string) bool { return sameKey(envKey(have), key) })
 		vars = append(vars, kv)
@@ -81,7 +81,7 @@ func sameKey(a, b string) bool {
 func serverDir(dir string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
-		return "", misused("change to a directory that is there", "the current directory: %w", err)
+		return "", fault.Misuse("change to a directory that is there", "the current directory: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(whole); err == nil {
 		return real, nil
@@ -127,6 +127,3 @@ func attachHint(cause string) string {
 }
 
 // misused is an error that the options brought about.
-func misused(hint, format string, args ...any) *fault.Error {
-	return fault.New(fault.Misused, hint, format, args...)
-}

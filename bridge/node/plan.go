@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -31,16 +32,16 @@ type plan struct {
 // newPlan checks o and makes a plan without rules, and without a way to the topic. Its errors are misuse.
 func newPlan(o Options) (*plan, error) {
 	if len(o.Server.Args) == 0 && (!o.Server.Attached() || o.Server.At == (stdio.Endpoint{})) {
-		return nil, misused("say which command starts it, or where it is", "there is no server to bridge")
+		return nil, fault.Misuse("say which command starts it, or where it is", "there is no server to bridge")
 	}
 	o.defaults()
 	p := &plan{o: o, id: cmp.Or(o.ID, o.Server.ID())}
 	if !wire.ValidID(p.id) {
-		return nil, misused("an id is "+wire.IDGrammar, "%q is no participant id", p.id)
+		return nil, fault.Misuse("an id is "+wire.IDGrammar, "%q is no participant id", p.id)
 	}
 	for _, word := range o.Provides {
 		if err := policy.CheckWord(word); err != nil {
-			return nil, misused("--provides filesystem", "--provides: %q: %w", word, err)
+			return nil, fault.Misuse("--provides filesystem", "--provides: %q: %w", word, err)
 		}
 	}
 	env, err := o.Env.Whole()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -91,7 +92,7 @@ func PolicyFault(err error) error {
 	case errors.Is(err, private.ErrForeign):
 		hint = "give it to the user that runs the bridge (chown), or copy it to a folder of that user: anybody who can change it decides what runs"
 	}
-	return misused(hint, "policy: %w", err).Also(more)
+	return fault.Misuse(hint, "policy: %w", err).Also(more)
 }
 
 // watch reads the file again when it was saved, and when it is told to, until

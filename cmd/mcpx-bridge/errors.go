@@ -51,7 +51,7 @@ func fail(exit int, hint, format string, args ...any) *failure {
 // misused is a [failure] that the command line, the environment or the
 // configuration file brought about.
 func misused(hint, format string, args ...any) *failure {
-	return fail(exitMisused, hint, format, args...)
+	return fault.Misuse(hint, format, args...)
 }
 
 // complain prints err with its hints and returns the exit code it stands for.
