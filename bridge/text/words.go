@@ -6,7 +6,7 @@ import (
 )
 
 // MadeUp is how ids begin that are made up for who gave none, as for one command: they name
-// nobody, so people are told less of them.
+// nobody. A terminal is told of one that asked nothing only when it has gone.
 const MadeUp = "cli-"
 
 // Counted is a number of things: no rules, 1 rule, 2 rules.
