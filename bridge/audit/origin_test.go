@@ -339,7 +339,8 @@ func TestAHoleInWhatWasOnTheDiskIsAFault(t *testing.T) {
 // What a full file may have lost is a failure of the log, not a rotation put off.
 func TestAFullFileThatCannotBeSyncedIsAFailure(t *testing.T) {
 	d := &faultyDisk{plan: plan{failSync: 2}}
-	l, _ := open(t, newPath(t), Options{MaxSize: 900, RetryEvery: -1, Lag: time.Hour, Wrap: d.wrap})
+	// It is not nearly full before: then keep would sync it, and that would fail.
+	l, _ := open(t, newPath(t), Options{MaxSize: 1200, RetryEvery: -1, Lag: time.Hour, Wrap: d.wrap})
 	mustAppend(t, l, whole(1)...)
 	if err := l.Append(raw(whole(2))...); err == nil {
 		t.Error("it went on behind a file of which nobody knows whether it is on the disk")

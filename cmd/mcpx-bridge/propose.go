@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -148,11 +150,17 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
-	w, err := q.Propose(client.Proposal{To: to, Tool: name, Arguments: object, Offer: o, Style: style, Say: func(words string) { p.log.Info(words) }, Limit: limit})
+	me, told, waits := q.Me(), make(chan struct{}), limit.Waits
+	limit.Waits = func(w refusal.Waiting) { <-told; waits(w) } // an answer may come before what follows
+	w, err := q.Propose(client.Proposal{To: to, Tool: name, Arguments: object, Offer: o, Style: style,
+		Say: func(words string) { <-told; p.log.Info(words) }, Limit: limit})
 	if err != nil {
+		close(told)
 		return q.unsaid(err, wire.Proposal)
 	}
-	p.tellProposed(q, w)
+	p.log.Info("proposed " + name + " to " + cmp.Or(to, "all") + " as " + me + ": " + w.ID)
+	close(told)
+	p.maybeMeant(q, w)
 	r, err := w.Wait(ctx)
 	if err == nil {
 		return p.showAnswer(r.From, name, r.Answer)
@@ -166,13 +174,8 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	return err
 }
 
-// tellProposed says what was proposed, and what may be meant otherwise.
-func (p *program) tellProposed(q *peer, w *client.ProposalWait) {
-	whom := "to all"
-	if w.To != "" {
-		whom = "to " + w.To
-	}
-	p.log.Info("proposed " + w.Tool + " " + whom + " as " + q.Me() + ": " + w.ID)
+// maybeMeant says what may have been meant by a proposal to all.
+func (p *program) maybeMeant(q *peer, w *client.ProposalWait) {
 	if w.To == "" && len(w.Offer.Preferred) == 0 && q.Present(w.Tool) {
 		p.log.Info("hint: " + w.Tool + " is a participant too: mcpx-bridge propose " + w.Tool + " TOOL puts TOOL to it")
 	}
