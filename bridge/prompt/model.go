@@ -284,7 +284,7 @@ func (m *model) answerSent(it item, says string) {
 // others asked anew.
 func sentWords(v *approval.View, r approval.Reply) string {
 	if r.Allow && v != nil && v.Need > 0 && v.Have+1 >= v.Need && len(r.Fields) == 0 {
-		return "your yes was the last needed"
+		return "your yes was enough"
 	}
 	return "your answer was sent"
 }

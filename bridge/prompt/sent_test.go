@@ -24,7 +24,7 @@ func TestOnlyTheLastYesIsSaidToBeTheLast(t *testing.T) {
 	} {
 		want := "your answer was sent"
 		if c.last {
-			want = "your yes was the last needed"
+			want = "your yes was enough"
 		}
 		if got := sentWords(&approval.View{Summary: c.v}, c.r); got != want {
 			t.Errorf("%s: %q", name, got)

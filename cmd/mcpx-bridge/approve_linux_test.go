@@ -230,7 +230,7 @@ func TestWhatAClientIsAskedIsAnsweredInTheTerminal(t *testing.T) {
 	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
 		t.Errorf("the caller got %s", got)
 	}
-	term.Sees("your yes was the last needed")
+	term.Sees("your yes was enough")
 }
 
 // Whoever agrees from elsewhere sees who must agree besides and who has, the caller's words
@@ -262,7 +262,7 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 		t.Errorf("the caller's words stand there %d times:\n%s", n, ann)
 	}
 	agree(ann, func() bool { return strings.Contains(ann.String(), "your answer was sent") })
-	if strings.Contains(ann.String(), "the last needed") {
+	if strings.Contains(ann.String(), "was enough") {
 		t.Errorf("carol has to agree too:\n%s", ann)
 	}
 	bridge.Sees("Needs        2; ann agreed", "Waiting for  you")
@@ -272,7 +272,7 @@ func TestTwoWhoAgreeFromElsewhereSeeEachOther(t *testing.T) {
 		t.Errorf("the caller got %s", got)
 	}
 	ann.Sees("allowed by ann and carol")
-	carol.Sees("your yes was the last needed", "allowed by ann and carol")
+	carol.Sees("your yes was enough", "allowed by ann and carol")
 }
 
 func TestServeAtATerminalSaysHowAClientGetsIt(t *testing.T) {

@@ -351,6 +351,6 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 	if err := q.Withdraw(proposal, p.s.Offer.Reason, style); err != nil {
 		return q.unsaid(err, wire.Withdraw)
 	}
-	p.log.Info("withdrew " + proposal)
+	p.log.Info("the withdrawal of " + proposal + " was sent")
 	return nil
 }

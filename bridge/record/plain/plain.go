@@ -147,7 +147,7 @@ func decidedInWords(r *record.Record, what string) string {
 	case r.Outcome == "aborted":
 		return "withdrawn: " + about + ", " + strings.ReplaceAll(r.Reason, "_", " ")
 	case r.Outcome == "refused":
-		return "nobody was asked about " + about + " (" + r.Reason + ")"
+		return "nobody could decide about " + about + " (" + r.Reason + ")"
 	case r.Outcome == "withdrawn":
 		return "withdrawn: " + about + ", the caller took it back"
 	}

@@ -25,7 +25,7 @@ func TestNobodyDecidingIsNoDenial(t *testing.T) {
 		"withdrawn: x for bob, the caller took it back":                                                {Event: record.Decided, Verdict: "withdrawn", Outcome: "withdrawn", Tool: "x", From: "bob"},
 		"withdrawn: x for bob, the bridge stopped":                                                     {Event: record.Decided, Verdict: "deny", Outcome: "aborted", Reason: "shutting_down", Tool: "x", From: "bob"},
 		"withdrawn: x for bob, policy denied":                                                          {Event: record.Decided, Verdict: "deny", Outcome: "aborted", Reason: "policy_denied", Tool: "x", From: "bob"},
-		"nobody was asked about x for bob (no_approver)":                                               {Event: record.Decided, Verdict: "deny", Outcome: "refused", Reason: "no_approver", Tool: "x", From: "bob"},
+		"nobody could decide about x for bob (no_approver)":                                            {Event: record.Decided, Verdict: "deny", Outcome: "refused", Reason: "no_approver", Tool: "x", From: "bob"},
 		"decided: allow x for bob, by ann, who changed path":                                           {Event: record.Decided, Verdict: "allow", Outcome: "allowed", Tool: "x", From: "bob", By: []string{"ann"}, Modified: []string{"/path"}},
 		"decided: deny x for bob, by local":                                                            {Event: record.Decided, Verdict: "deny", Outcome: "denied", Tool: "x", From: "bob", By: []string{"local"}},
 		"decided: allow x for bob, by local [9d1a91e4]":                                                {Event: record.Decided, Verdict: "allow", Outcome: "allowed", Tool: "x", From: "bob", By: []string{"local"}, Digest: "9d1a91e4"},
