@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
@@ -32,20 +33,13 @@ func TestALongChangeIsConfirmedOnceAllOfItWasSeen(t *testing.T) {
 		s.saysAll("allow this call with text = \"[000]", "Space goes on", "agent-a requests permission to execute write_file", `Arguments /path = "/srv/a.conf" /text = "x"`)
 		s.Types(first[:1])
 		s.saysAll("read the change to its end first: Space goes on")
-		where := func() string { // "" where the end is seen
-			_, at, _ := strings.Cut(s.Terminal.String(), "-- line ")
-			lines, _, _ := strings.Cut(at, ";")
-			return lines
-		}
-		seen := squeezed(s.Terminal.String())
-		for !strings.Contains(seen, "?type"+first) {
-			was := where()
-			s.Types(" ")
-			for where() == was {
-				<-s.Changed()
+		was, seen := "", ""
+		for end := false; !end; {
+			var page string
+			page, was, end = s.nextPart(was, first)
+			if seen += page; !end {
+				s.Types(" ")
 			}
-			s.saysAll("agent-a requests permission to execute write_file")
-			seen += squeezed(s.Terminal.String())
 		}
 		for n := range 165 {
 			if part := fmt.Sprintf("[%03d]", n); !strings.Contains(seen, part) {
@@ -55,6 +49,30 @@ func TestALongChangeIsConfirmedOnceAllOfItWasSeen(t *testing.T) {
 		s.Types(first)
 		if got := h.Next(t); got.Outcome != approval.Allowed || !strings.Contains(string(got.Args), long.String()) {
 			t.Errorf("settled as %v with %s", got.Outcome, got.Args)
+		}
+	}
+}
+
+// nextPart waits until another part of a long change is whole on the screen: until the line
+// below it is there, which is drawn after it. It gives the screen, which part it is, and whether
+// it is the last, below which one is asked for the first characters of the name.
+func (s *person) nextPart(was, first string) (screen, part string, last bool) {
+	s.Helper()
+	for late := time.After(20 * time.Second); ; {
+		screen = s.Terminal.String()
+		_, at, _ := strings.Cut(screen, "-- line ")
+		part, _, whole := strings.Cut(at, ";")
+		screen = squeezed(screen)
+		if last = strings.Contains(screen, "?type"+first); last || whole && part != was {
+			if !strings.Contains(screen, squeezed("agent-a requests permission to execute write_file")) {
+				s.Fatalf("the headline went:\n%s", s.Terminal)
+			}
+			return screen, part, last
+		}
+		select {
+		case <-s.Changed():
+		case <-late:
+			s.Fatalf("no other part than %q is to be read:\n%s", was, s.Terminal)
 		}
 	}
 }
