@@ -33,13 +33,14 @@ func TestALongChangeIsConfirmedOnceAllOfItWasSeen(t *testing.T) {
 		s.saysAll("allow this call with text = \"[000]", "Space goes on", "agent-a requests permission to execute write_file", `Arguments /path = "/srv/a.conf" /text = "x"`)
 		s.Types(first[:1])
 		s.saysAll("read the change to its end first: Space goes on")
-		was, seen := "", ""
-		for end := false; !end; {
+		seen := ""
+		for was, last := "", false; !last; {
 			var page string
-			page, was, end = s.nextPart(was, first)
-			if seen += page; !end {
+			if page, was, last = s.nextPart(was, "? type "+first); !last {
 				s.Types(" ")
 			}
+			seen += squeezed(page)
+			s.saysAll("agent-a requests permission to execute write_file")
 		}
 		for n := range 165 {
 			if part := fmt.Sprintf("[%03d]", n); !strings.Contains(seen, part) {
@@ -53,20 +54,15 @@ func TestALongChangeIsConfirmedOnceAllOfItWasSeen(t *testing.T) {
 	}
 }
 
-// nextPart waits until another part of a long change is whole on the screen: until the line
-// below it is there, which is drawn after it. It gives the screen, which part it is, and whether
-// it is the last, below which one is asked for the first characters of the name.
-func (s *person) nextPart(was, first string) (screen, part string, last bool) {
+// nextPart waits until another part of what is longer than the screen is to be read, or what
+// stands there at its end. It gives the screen, which part it is, and whether it is the last.
+func (s *person) nextPart(was, atEnd string) (screen, part string, last bool) {
 	s.Helper()
 	for late := time.After(20 * time.Second); ; {
 		screen = s.Terminal.String()
-		_, at, _ := strings.Cut(screen, "-- line ")
-		part, _, whole := strings.Cut(at, ";")
-		screen = squeezed(screen)
-		if last = strings.Contains(screen, "?type"+first); last || whole && part != was {
-			if !strings.Contains(screen, squeezed("agent-a requests permission to execute write_file")) {
-				s.Fatalf("the headline went:\n%s", s.Terminal)
-			}
+		_, part, _ = strings.Cut(screen, "-- line ")
+		part, _, _ = strings.Cut(part, " of ")
+		if last = strings.Contains(squeezed(screen), squeezed(atEnd)); last || part != was {
 			return screen, part, last
 		}
 		select {

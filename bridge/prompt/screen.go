@@ -26,6 +26,10 @@ type screen struct {
 
 var looks = map[look]string{strong: "\x1b[1m", alarm: "\x1b[1;33m", faint: "\x1b[2m", bar: "\x1b[7m"}
 
+// A terminal that knows it shows what stands between these at once, and half a picture to
+// nobody (synchronized output, DEC private mode 2026); others leave them unheeded.
+const hold, release = "\x1b[?2026h", "\x1b[?2026l"
+
 // show replaces the panel.
 func (s *screen) show(p panel, columns int) {
 	s.mu.Lock()
@@ -34,9 +38,11 @@ func (s *screen) show(p panel, columns int) {
 		return
 	}
 	var b bytes.Buffer
+	b.WriteString(hold)
 	s.wipe(&b, columns)
 	s.panel, s.columns = p, columns
 	s.paint(&b)
+	b.WriteString(release)
 	s.out.Write(b.Bytes())
 }
 
@@ -47,8 +53,10 @@ func (s *screen) hide(others bool) {
 	defer s.mu.Unlock()
 	if !s.off && !others {
 		var b bytes.Buffer
+		b.WriteString(hold)
 		s.wipe(&b, s.columns)
 		s.title(&b, 0)
+		b.WriteString(release)
 		s.out.Write(b.Bytes())
 	}
 	s.panel, s.off = panel{cursor: -1}, true
@@ -103,15 +111,17 @@ func (s *screen) Write(lines []byte) (int, error) {
 		return s.out.Write(lines)
 	}
 	s.rest = append(s.rest, lines...)
-	end := bytes.LastIndexByte(s.rest, '\n') + 1
-	if end == 0 {
+	whole := bytes.LastIndexByte(s.rest, '\n') + 1
+	if whole == 0 {
 		return len(lines), nil
 	}
 	var b bytes.Buffer
+	b.WriteString(hold)
 	s.wipe(&b, s.columns)
-	b.Write(s.rest[:end])
-	s.rest = append(s.rest[:0], s.rest[end:]...)
+	b.Write(s.rest[:whole])
+	s.rest = append(s.rest[:0], s.rest[whole:]...)
 	s.paint(&b)
+	b.WriteString(release)
 	if _, err := s.out.Write(b.Bytes()); err != nil {
 		return 0, err
 	}

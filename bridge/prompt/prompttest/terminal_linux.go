@@ -27,6 +27,7 @@ type glass struct {
 	bells   int
 	title   string
 	kept    []string // titles that are to come back
+	still   *string  // what is shown until all of the next picture is there; nil: what there is
 }
 
 func newGlass(columns int) *glass {
@@ -140,6 +141,9 @@ func (g *glass) sequence(text []byte) int {
 	n, _ := strconv.Atoi(string(text[2:end]))
 	switch text[end] {
 	case 'A':
+		if g.still == nil {
+			panic("half a picture was to be seen")
+		}
 		g.r = max(g.r-max(n, 1), 0)
 	case 'C':
 		g.c += max(n, 1)
@@ -148,7 +152,14 @@ func (g *glass) sequence(text []byte) int {
 		g.lines[g.r] = g.lines[g.r][:min(g.c, len(g.lines[g.r]))]
 	case 't':
 		g.keep(string(text[2:end]))
-	case 'm', 'h', 'l':
+	case 'h', 'l':
+		if string(text[2:end]) == "?2026" { // synchronized output
+			g.still = nil
+			if text[end] == 'h' {
+				g.still = new(g.text())
+			}
+		}
+	case 'm':
 	default:
 		panic(fmt.Sprintf("a sequence that no terminal was asked to know: %q", text[:end+1]))
 	}
@@ -158,6 +169,13 @@ func (g *glass) sequence(text []byte) int {
 func (g *glass) String() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.still != nil {
+		return *g.still
+	}
+	return g.text()
+}
+
+func (g *glass) text() string {
 	var b strings.Builder
 	for _, l := range g.lines {
 		b.WriteString(strings.TrimRight(string(l), " ") + "\n")
