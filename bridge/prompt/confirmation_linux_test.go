@@ -33,17 +33,17 @@ func TestALongChangeIsConfirmedOnceAllOfItWasSeen(t *testing.T) {
 		s.saysAll("allow this call with text = \"[000]", "Space goes on", "agent-a requests permission to execute write_file", `Arguments /path = "/srv/a.conf" /text = "x"`)
 		s.Types(first[:1])
 		s.saysAll("read the change to its end first: Space goes on")
-		seen := ""
+		var seen strings.Builder
 		for was, last := "", false; !last; {
 			var page string
 			if page, was, last = s.nextPart(was, "? type "+first); !last {
 				s.Types(" ")
 			}
-			seen += squeezed(page)
+			seen.WriteString(squeezed(page))
 			s.saysAll("agent-a requests permission to execute write_file")
 		}
 		for n := range 165 {
-			if part := fmt.Sprintf("[%03d]", n); !strings.Contains(seen, part) {
+			if part := fmt.Sprintf("[%03d]", n); !strings.Contains(seen.String(), part) {
 				t.Fatalf("%s was not to be read before it could be confirmed", part)
 			}
 		}
