@@ -756,3 +756,17 @@ func TestWhoNeverCameIsAwayAllTheTime(t *testing.T) {
 		}
 	}
 }
+
+// Who comes while the bridge leaves of its own accord is told that it stops; one that only has no
+// server yet does not (seed 70033675).
+func TestWhoLeavesUntoldStopsToo(t *testing.T) {
+	for _, leaving := range []bool{false, true} {
+		c := aChecker()
+		c.proc.leaving = leaving
+		cl := c.enter(&said{id: "r", from: "agent-b", to: []string{us}, kind: wire.Request, method: reads, tool: "note://r", perfect: true})
+		c.lastWord(cl, stoppingNow)
+		if blamed := len(c.violations) > 0; blamed == leaving {
+			t.Errorf("it leaves: %t, and is blamed for saying that it stops: %t", leaving, blamed)
+		}
+	}
+}
