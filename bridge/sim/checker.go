@@ -61,6 +61,7 @@ type checker struct {
 	missing    map[string]bool                          // who was not on a roster, and has not been heard of since
 	unlisted   map[string]bool                          // who has left, or was not on a roster, and has not joined since
 	unreads    map[envelopeKey]int                      // requests and proposals that can be read in two ways, as often as each came
+	twofold    []said                                   // such proposals of this life, as they may be read
 	absences   map[string]*absence
 	listedLate bool              // the last listing came so late, after a sleep or when the bridge had given up, that it may have passed it over
 	firstSure  map[string]string // versions of tools by the first listing of which that is not so (seed 13761)
@@ -82,7 +83,7 @@ func (c *checker) forget() {
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
-	c.untaken, c.used, c.requesting = map[string]bool{}, map[string]int{}, map[string][]envelopeKey{}
+	c.untaken, c.used, c.requesting, c.twofold = map[string]bool{}, map[string]int{}, map[string][]envelopeKey{}, nil
 }
 
 // blame says that a promise was broken. Only the first few are kept.

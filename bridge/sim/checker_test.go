@@ -770,3 +770,29 @@ func TestWhoLeavesUntoldStopsToo(t *testing.T) {
 		}
 	}
 }
+
+// Somebody proposes in a frame that can be read in two ways, which all see, and another requests just that of us:
+// the answer is for both. It is for nobody else, nor for whoever proposed another tool or in another life
+// (seed 70059000).
+func TestAnAnswerIsForWhoProposedInTwoWaysToo(t *testing.T) {
+	proposal := func(from, id, tool string) *frame {
+		return &frame{raw: []byte(`{"protocol":"mcpx/v0.1","id":"` + id + `","from":"` + from + `","kind":"mcp/proposal:tools/call:` + tool + `","payload":{"method":"tools/call","params":{"Name":"read","name":"` + tool + `","arguments":{}}}}`)}
+	}
+	for name, f := range map[string]*frame{"": nil, "mallory": proposal("mallory", "p", "pay"), "bob": proposal("bob", "p", "pay"), "other": proposal("mallory", "q", "pay"), "tool": proposal("mallory", "p", "wipe")} {
+		for _, anew := range []bool{false, true} {
+			c := aChecker()
+			c.w.o.Protocol = "mcpx/v0.1"
+			if f != nil {
+				c.unread(f)
+			}
+			if anew {
+				c.begun(&life{number: 2}, c.books[0])
+			}
+			c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+			to := c.isAnswered(&letter{envelope: envelope[letterBody]{To: []string{"agent-a", "mallory"}, Corr: []string{"r"}}})
+			if may := to != nil; may != (name == "mallory" && !anew) {
+				t.Errorf("%q proposed it, and the bridge began anew: %t; the answer may go to mallory too: %t", name, anew, may)
+			}
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (c *checker) isAnswered(l *letter) *claim {
 		return nil
 	}
 	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && !cl.offer() && len(l.Corr) == 1 {
-		if len(l.To) == 1 || len(l.To) == 2 && slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == l.To[1] }) {
+		if len(l.To) == 1 || len(l.To) == 2 && c.mayHear(cl, l.To[1]) {
 			return c.answeredOf(cl, l)
 		}
 		if len(l.To) != 2 || l.To[1] != us { // else it is to our own request, whose id somebody has used as well (seed 16798)
@@ -78,6 +78,11 @@ func (c *checker) isAnswered(l *letter) *claim {
 		}
 	}
 	return nil
+}
+
+// mayHear: somebody has proposed what a request is for.
+func (c *checker) mayHear(cl *claim, who string) bool {
+	return slices.ContainsFunc(c.offersOf(cl.corr), func(of *claim) bool { return of.from == who }) || c.proposedUnread(cl, who)
 }
 
 // mistaken: of several proposals with one id the checker took another for the

@@ -9,7 +9,8 @@ import (
 
 // unread sees a frame that the bridge's seat cannot read. A request of us, or a proposal,
 // that can be read in two ways it may refuse in words, once for each time that it came, and
-// do nothing else. All else it passes over, as if it had never come.
+// do nothing else. All else it passes over, as if it had never come. What is proposed so all
+// have seen, so that a request for it is one for a proposal.
 func (c *checker) unread(f *frame) {
 	if f.said.perfect {
 		c.blame("must serve", "a frame that is right cannot be read: %s", f.raw)
@@ -18,7 +19,18 @@ func (c *checker) unread(f *frame) {
 	if ok && (s.offer() || s.kind == wire.Request && s.toUs()) {
 		c.fills(&s)
 		c.unreads[s.key()]++
+		if s.offer() {
+			c.twofold = append(c.twofold, s)
+		}
 	}
+}
+
+// proposedUnread: somebody has proposed what a request is for in a frame that can be read in
+// two ways, and hears of its answer as any proposer does (seed 70059000).
+func (c *checker) proposedUnread(cl *claim, who string) bool {
+	return slices.ContainsFunc(c.twofold, func(of said) bool {
+		return of.from == who && slices.Contains(cl.corr, of.id) && cl.sameAs(&of)
+	})
 }
 
 // ambiguous reports whether a letter is no more than the word that a frame which
