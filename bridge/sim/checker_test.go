@@ -796,3 +796,38 @@ func TestAnAnswerIsForWhoProposedInTwoWaysToo(t *testing.T) {
 		}
 	}
 }
+
+// To a server of 2026-07-28 a listing that somebody asks for without parameters is written in the very words of our
+// own. It is theirs where its start is on record and it has had no line, and no end; the tools are read by ours alone
+// (seed 70040607).
+func TestAListingInOurWordsIsOfWhoStartedOne(t *testing.T) {
+	for name, become := range map[string]func(*checker, *claim){
+		"started": func(*checker, *claim) {},
+		"refused": func(_ *checker, cl *claim) { cl.told = "no" },
+		"ended":   func(_ *checker, cl *claim) { cl.executed = "no" },
+		"dead":    func(c *checker, _ *claim) { c.w.server.life++ },
+		"untaken": func(c *checker, _ *claim) {
+			c.notTaken([]byte(`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{` + ours2026 + `}}}`))
+		},
+	} {
+		c := aChecker()
+		c.w.server.alive = true
+		cl := c.enter(&said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, rpc: []byte("7"), method: "tools/list"})
+		cl.allowed, cl.decidedSize = true, 1
+		c.emitted(record.Record{Event: record.Started, Call: "s1-1", From: "mallory", Env: "r"})
+		c.recorded([][]byte{[]byte(`{"event":"started","call":"s1-1"}`)})
+		become(c, cl)
+		for i, id := range []string{"4", "5"} {
+			l := c.line([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{"_meta":{` + ours2026 + `}}}`))
+			theirs := name == "started" && i == 0
+			read := c.looking.read
+			c.answered([]byte(`{"id":` + id + `,"result":{"tools":[{"name":"read","description":"` + id + `"}]}}`))
+			if (l.claim == cl) != theirs || (c.looking.last == l.order) == theirs || (c.looking.read > read) == theirs || (c.versions["read"] == id) == theirs {
+				t.Errorf("%s: the listing %s is of %v, and the tools are read: %+v, %v", name, id, l.claim, c.looking, c.versions)
+			}
+		}
+		if len(c.violations) > 0 {
+			t.Errorf("%s: %v", name, c.violations)
+		}
+	}
+}

@@ -14,7 +14,7 @@ const startWithin = 30 * time.Second
 func (c *checker) looks(l *line) {
 	c.looking.count++
 	l.order = c.looking.count
-	if !l.own() || l.Method != "tools/list" {
+	if l.claim != nil || !l.own() || l.Method != "tools/list" {
 		return
 	}
 	c.looking.asked, c.looking.last = c.w.now, l.order

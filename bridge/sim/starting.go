@@ -86,10 +86,8 @@ func (c *checker) line(raw []byte) *line {
 		return l
 	}
 	c.sound(raw)
+	l.claim = c.due(l)
 	c.looks(l)
-	if !l.own() {
-		l.claim = c.due(l.content())
-	}
 	switch {
 	case l.claim != nil:
 		c.wrote(l)
@@ -113,21 +111,25 @@ func (c *checker) notTaken(raw []byte) {
 		return
 	}
 	c.untaken[string(l.ID)] = true
-	if !l.own() {
-		c.due(l.content())
-	}
+	c.due(&l)
 }
 
-// due finds the claim that a line with this content is for: the first of them
-// that has started and has had no line. One whose line was dropped on the way
-// has had its answer, or was meant for a server that is gone, and is passed over
-// if there is another.
-func (c *checker) due(key string) *claim {
+// due finds the claim that a line is for: the first of those with its content that has
+// started and has had no line. One whose line was dropped on the way has had its answer, or
+// was meant for a server that is gone, and is passed over if there is another, or if the line
+// may be the bridge's own.
+func (c *checker) due(l *line) *claim {
+	key := l.content()
 	waiting := c.expecting[key]
-	if len(waiting) == 0 {
+	i := slices.IndexFunc(waiting, func(cl *claim) bool {
+		return cl.told != "no" && cl.life == c.w.server.life && (!l.own() || cl.executed == "")
+	})
+	switch {
+	case len(waiting) == 0, i < 0 && l.own():
 		return nil
+	case i < 0:
+		i = 0
 	}
-	i := max(slices.IndexFunc(waiting, func(cl *claim) bool { return cl.told != "no" && cl.life == c.w.server.life }), 0)
 	cl := waiting[i]
 	c.expecting[key] = slices.Delete(waiting, i, i+1)
 	return cl
