@@ -182,7 +182,11 @@ func begin(t *testing.T, o Options) *session {
 // serve begins a session with the server that the script describes.
 func serve(t *testing.T, script stdiotest.Script) *session {
 	t.Helper()
-	return begin(t, quick(stdiotest.Command(t, script)))
+	o := quick(stdiotest.Command(t, script))
+	if !script.IgnoreTerm { // then it ends by it, however busy the machine is
+		o.Stop.Term = patience
+	}
+	return begin(t, o)
 }
 
 // finished waits for Run and returns its error.

@@ -101,7 +101,9 @@ func TestPutRefusesWhatWouldBeTwoMessages(t *testing.T) {
 }
 
 func TestPutBeforeUpAndAfterStopIsErrDown(t *testing.T) {
-	s := serve(t, stdiotest.Script{Delay: 100})
+	o := quick(stdiotest.Command(t, stdiotest.Script{Delay: 100}))
+	o.Stop.Input = patience
+	s := begin(t, o)
 	if err := s.server.Put([]byte("{}")); !errors.Is(err, ErrDown) {
 		t.Errorf("before: %v, want ErrDown", err)
 	}
