@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,8 +72,8 @@ type offer struct {
 }
 
 var (
-	plainKey    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-	numberedKey = regexp.MustCompile(`(?i)^edit[0-9]+$`)
+	plainKey    = text.Pattern(`^[A-Za-z][A-Za-z0-9_]*$`)
+	numberedKey = text.Pattern(`(?i)^edit[0-9]+$`)
 )
 
 // offers are the fields that a client's form can show. One whose values cannot be seen
@@ -83,7 +82,7 @@ func (d *Dialog) offers() (all []offer) {
 	taken := map[string]bool{"decision": true, "delegateto": true, "reason": true}
 	for i := range d.Edits[:min(len(d.Edits), maxOffers)] {
 		o := offer{Field: &d.Edits[i], key: d.Edits[i].Field}
-		if len(o.key) > 64 || !plainKey.MatchString(o.key) || numberedKey.MatchString(o.key) || taken[strings.ToLower(o.key)] {
+		if len(o.key) > 64 || !plainKey().MatchString(o.key) || numberedKey().MatchString(o.key) || taken[strings.ToLower(o.key)] {
 			o.key = "edit" + strconv.Itoa(i+1)
 		}
 		taken[strings.ToLower(o.key)] = true

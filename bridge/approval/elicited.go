@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +96,7 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		return nil, ErrNotApproval
 	}
 	sum := sha256.Sum256(params)
-	if len(e.Metadata.Digest) != hex.EncodedLen(sha256.Size) || !lowerHex.MatchString(e.Metadata.Digest) {
+	if len(e.Metadata.Digest) != hex.EncodedLen(sha256.Size) || !lowerHex().MatchString(e.Metadata.Digest) {
 		e.Metadata.Digest = hex.EncodeToString(sum[:])
 	}
 	args, beside := e.args(), e.beside()
@@ -246,7 +245,7 @@ func (v *View) fact(name string) string {
 	return "?"
 }
 
-var lowerHex = regexp.MustCompile(`^[0-9a-f]+$`)
+var lowerHex = text.Pattern(`^[0-9a-f]+$`)
 
 // mirrored reads the metadata from where MCP has a place for it.
 func (e *elicitation) mirrored() bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -148,9 +147,9 @@ const maxLasting = 64
 
 // Lengths are looked at apart: a pattern with a count is that many patterns.
 var (
-	lastingTool   = regexp.MustCompile(`^[A-Za-z0-9_.:/-]+$`)
-	lastingCaller = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
-	lastingNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?$`)
+	lastingTool   = text.Pattern(`^[A-Za-z0-9_.:/-]+$`)
+	lastingCaller = text.Pattern(`^[A-Za-z0-9_.-]+$`)
+	lastingNumber = text.Pattern(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?$`)
 )
 
 // lasts reports whether the grant may outlast the bridge: it says all that a yes is
@@ -162,7 +161,7 @@ func (g *Grant) lasts() bool {
 	}
 	return len(g.Beside) == 0 && g.Proposer == "" && !g.Unverified && g.Method == "tools/call" && len(g.By) > 0 && !slices.Contains(said, "") &&
 		utf8.ValidString(strings.Join(slices.Concat(said, g.Rules), "")+g.Gateway+g.Server) && (g.Via == "request" || g.Via == "proposal") &&
-		len(g.Tool) <= 128 && lastingTool.MatchString(g.Tool) && !strings.HasPrefix(g.Tool, "re:") && len(g.Caller) <= 64 && lastingCaller.MatchString(g.Caller) &&
+		len(g.Tool) <= 128 && lastingTool().MatchString(g.Tool) && !strings.HasPrefix(g.Tool, "re:") && len(g.Caller) <= 64 && lastingCaller().MatchString(g.Caller) &&
 		readableArgs(g.Args)
 }
 
@@ -187,7 +186,7 @@ func readableArgs(args []byte) bool {
 			if token.String() == "" || token.String() == "*" {
 				return false
 			}
-		case kind == '"' && len(token.String()) > compactBytes, kind == '0' && !lastingNumber.MatchString(token.String()):
+		case kind == '"' && len(token.String()) > compactBytes, kind == '0' && !lastingNumber().MatchString(token.String()):
 			return false
 		default:
 			values++

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -402,9 +401,9 @@ func oneLine(raw []byte) string {
 		more = fmt.Sprintf("… (%d bytes)", len(raw))
 		raw = bytes.ToValidUTF8(raw[:shownPayload], nil)
 	}
-	line := strings.NewReplacer("\n", " ", "\r", " ").Replace(string(secretMember.ReplaceAll(raw, []byte(`${1}"[token]"`))))
+	line := strings.NewReplacer("\n", " ", "\r", " ").Replace(string(secretMember().ReplaceAll(raw, []byte(`${1}"[token]"`))))
 	return text.Line(line) + more
 }
 
 // secretMember finds the values of members that hold a token.
-var secretMember = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"?`)
+var secretMember = text.Pattern(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"?`)

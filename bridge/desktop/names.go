@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // MaxName is the longest name that every consumer of exported tools takes
@@ -24,9 +25,9 @@ const (
 )
 
 var (
-	notInName   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-	underscores = regexp.MustCompile(`__+`)
-	digested    = regexp.MustCompile(`_([0-9a-f]{8}|[0-9a-f]{16})$`)
+	notInName   = text.Pattern(`[^A-Za-z0-9_-]`)
+	underscores = text.Pattern(`__+`)
+	digested    = text.Pattern(`_([0-9a-f]{8}|[0-9a-f]{16})$`)
 )
 
 // A Pair is one participant's tool or prompt.
@@ -83,23 +84,23 @@ func (p Pair) sum() string {
 // readable reports whether the first "__" of peer__name is certain to be the
 // one between the two.
 func (p Pair) readable() bool {
-	return !p.ours() && p.Peer != "" && p.Name != "" && !notInName.MatchString(p.Peer+p.Name) &&
-		!strings.Contains(p.Peer, "__") && !strings.HasSuffix(p.Peer, "_") && !digested.MatchString(p.Name)
+	return !p.ours() && p.Peer != "" && p.Name != "" && !notInName().MatchString(p.Peer+p.Name) &&
+		!strings.Contains(p.Peer, "__") && !strings.HasSuffix(p.Peer, "_") && !digested().MatchString(p.Name)
 }
 
 // ours reports whether a participant is called as the tools of our own are, which
 // begin with mcpx_: nobody adds mcpx__approvals beside them (FINDINGS M6).
 func (p Pair) ours() bool {
-	peer := strings.ToLower(notInName.ReplaceAllString(p.Peer, "_"))
+	peer := strings.ToLower(notInName().ReplaceAllString(p.Peer, "_"))
 	return peer == "mcpx" || strings.HasPrefix(peer, "mcpx_")
 }
 
 func (p Pair) lossy(most, digits int) string {
-	peer := strings.TrimRight(underscores.ReplaceAllString(notInName.ReplaceAllString(p.Peer, "_"), "_"), "_")
+	peer := strings.TrimRight(underscores().ReplaceAllString(notInName().ReplaceAllString(p.Peer, "_"), "_"), "_")
 	if p.ours() {
 		peer = "peer-" + peer
 	}
-	name := notInName.ReplaceAllString(p.Name, "_")
+	name := notInName().ReplaceAllString(p.Name, "_")
 	excess := func() int { return max(0, len(peer)+2+len(name)+1+digits-most) }
 	name = name[:max(min(len(name), keepTool), len(name)-excess())]
 	peer = peer[:max(min(len(peer), keepPeer), len(peer)-excess())]

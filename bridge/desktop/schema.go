@@ -2,9 +2,10 @@ package desktop
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A schema is the whole of what a tool promises about its results. Clients
@@ -88,7 +89,7 @@ func (root schema) named(v any) bool {
 	return ok
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var plainName = text.Pattern(`^[A-Za-z0-9_.-]+$`)
 
 // leads reports whether a reference leads to a definition of this very schema
 // that does not lead on: some validators follow a circle without end.
@@ -97,7 +98,7 @@ func (root schema) leads(v any) bool {
 	for _, table := range []string{"$defs", "definitions"} {
 		name, ok := strings.CutPrefix(to, "#/"+table+"/")
 		defs, _ := root[table].(map[string]any)
-		if def, there := defs[name]; ok && there && plainName.MatchString(name) {
+		if def, there := defs[name]; ok && there && plainName().MatchString(name) {
 			fields, _ := def.(map[string]any)
 			_, on := fields["$ref"]
 			return !on

@@ -44,7 +44,7 @@ func (f *Proxy) inwardURI(uri string) (p Pair, ok bool) {
 func escapeID(id string) string {
 	var b strings.Builder
 	for i := range len(id) {
-		if c := id[i]; notInName.MatchString(string(rune(c))) && c != '.' {
+		if c := id[i]; notInName().MatchString(string(rune(c))) && c != '.' {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)

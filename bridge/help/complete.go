@@ -3,11 +3,11 @@ package help
 import (
 	"context"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +28,7 @@ func Found(ctx context.Context, find Finder, args []string, begun string) []stri
 	select {
 	case all := <-names:
 		return slices.DeleteFunc(all, func(name string) bool {
-			return !oneWord.MatchString(name) || !strings.HasPrefix(name, begun)
+			return !oneWord().MatchString(name) || !strings.HasPrefix(name, begun)
 		})
 	case <-ctx.Done():
 		return nil
@@ -37,7 +37,7 @@ func Found(ctx context.Context, find Finder, args []string, begun string) []stri
 
 // oneWord is a name that no shell takes for anything else. The script for bash ends at a
 // colon.
-var oneWord = regexp.MustCompile(`^[A-Za-z0-9_./@+][A-Za-z0-9_./@+-]*$`)
+var oneWord = text.Pattern(`^[A-Za-z0-9_./@+][A-Za-z0-9_./@+-]*$`)
 
 // BashCompletion writes cobra's script, which counts on the package bash-completion, and the one
 // function of that which it calls, for where the package is missing.

@@ -1,18 +1,18 @@
 package help
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/spf13/cobra"
 )
 
 var (
-	optional = regexp.MustCompile(`\[[^][]*\]`)              // innermost first
-	choice   = regexp.MustCompile(`\(([^()|]*)\|[^()]*\)`)   // of several ways to say it the first is named
-	word     = regexp.MustCompile(`^[A-Z][A-Z-]*(?:…)?$`)    // FILE…
-	byFlag   = regexp.MustCompile(`--[a-z-]+(?: [A-Z]+\b)?`) // --policy FILE is looked after by the command
+	optional = text.Pattern(`\[[^][]*\]`)              // innermost first
+	choice   = text.Pattern(`\(([^()|]*)\|[^()]*\)`)   // of several ways to say it the first is named
+	word     = text.Pattern(`^[A-Z][A-Z-]*(?:…)?$`)    // FILE…
+	byFlag   = text.Pattern(`--[a-z-]+(?: [A-Z]+\b)?`) // --policy FILE is looked after by the command
 )
 
 // Missing is the first argument that a command line lacks, as the command's Use calls it,
@@ -29,16 +29,16 @@ func Missing(c *cobra.Command, args []string) (name, hint string) {
 // required are the arguments that a Use does not put into brackets.
 func required(use string) (names []string) {
 	for strings.Contains(use, "[") {
-		less := optional.ReplaceAllString(use, "")
+		less := optional().ReplaceAllString(use, "")
 		if less == use {
 			break
 		}
 		use = less
 	}
-	use = byFlag.ReplaceAllString(choice.ReplaceAllString(use, "$1"), "")
+	use = byFlag().ReplaceAllString(choice().ReplaceAllString(use, "$1"), "")
 	use, _, _ = strings.Cut(use, " -- ")
 	for _, w := range strings.Fields(use)[1:] {
-		if word.MatchString(w) {
+		if word().MatchString(w) {
 			names = append(names, strings.TrimSuffix(w, "…"))
 		}
 	}

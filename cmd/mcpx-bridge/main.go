@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 )
 
 func main() {
@@ -43,12 +45,12 @@ func collectLess() {
 // core from the server and the callers. A gateway may serve many. GOMAXPROCS in
 // the environment says otherwise.
 func wakeFewer(args []string) {
-	if os.Getenv("GOMAXPROCS") != "" {
-		return
-	}
 	n := 1
-	if len(args) > 0 && args[0] == "gateway" {
-		n = max(1, runtime.GOMAXPROCS(0)/2)
+	switch {
+	case os.Getenv("GOMAXPROCS") != "":
+		n = threads.Before
+	case len(args) > 0 && args[0] == "gateway":
+		n = max(1, threads.Before/2)
 	}
 	runtime.GOMAXPROCS(n)
 }
