@@ -831,3 +831,27 @@ func TestAListingInOurWordsIsOfWhoStartedOne(t *testing.T) {
 		}
 	}
 }
+
+// How long a list holds counts from when the server gave it, which may be long after it was asked; an answer that
+// came too late gives none (seed 70105808).
+func TestAListHoldsFromWhenItWasGiven(t *testing.T) {
+	for took, holds := range map[time.Duration]bool{time.Second: false, 11 * time.Second: true, callTime: false} {
+		c := aChecker()
+		c.w.o.Modern, c.w.now = true, time.Second
+		l := &line{Method: "tools/list", Params: []byte("{}"), at: c.w.now}
+		c.lines["9"] = l
+		c.looks(l)
+		c.w.now += took
+		c.answered([]byte(`{"id":9,"result":{"tools":[{"name":"note","description":"1"}]}}`))
+		c.w.now = 72500 * time.Millisecond
+		c.startsAsRead(&claim{said: said{id: "r", method: "tools/call", tool: "note"}})
+		if blamed := len(c.violations) > 0; blamed == holds {
+			t.Errorf("the server took %v, and a minute later it is %v", took, c.violations)
+		}
+		c.w.now += 11 * time.Second
+		c.startsAsRead(&claim{said: said{id: "r", method: "tools/call", tool: "note"}})
+		if len(c.violations) == 0 {
+			t.Errorf("the server took %v, and its list holds for ever", took)
+		}
+	}
+}

@@ -28,7 +28,8 @@ func (c *checker) looked(l *line) {
 }
 
 // longestUnread is how long the tools of a server that tells nothing may go unread: a
-// minute, or a listing without an answer and another try.
+// minute since it said what they are, which may take it long (seed 70105808), or a listing
+// without an answer and another try.
 const longestUnread = time.Minute + 10*time.Second
 
 // startsAsRead: what is to start was read again since somebody agreed to it, and what
@@ -40,7 +41,7 @@ func (c *checker) startsAsRead(cl *claim) {
 	switch {
 	case cl.question != "" && c.looking.read < cl.allowedOrder:
 		c.blame("P1", "%v starts, and its tool was not read again since somebody agreed to it", cl)
-	case cl.question == "" && c.w.server.listening == "" && c.w.dozedAt < c.looking.asked && c.w.now-c.looking.asked > longestUnread:
+	case cl.question == "" && c.w.server.listening == "" && c.w.dozedAt < c.looking.asked && c.w.now-max(c.looking.asked, c.looking.readAt) > longestUnread:
 		c.blame("P1", "%v starts, and the tools of a server that tells nothing were not asked for since %v", cl, c.looking.asked)
 	}
 }
