@@ -54,7 +54,8 @@ func (d *Desk) advance(p *pending, otherwise, detail string) {
 		}
 		s.till = p.deadline
 		if p.sequential() {
-			s.till = d.now.Add(p.deadline.Sub(d.now) / time.Duration(p.count(waiting)))
+			now := p.at(d.now)
+			s.till = now.Add(p.deadline.Sub(now) / time.Duration(p.count(waiting)))
 		}
 		d.show(p, s, "", "")
 	}
@@ -75,6 +76,9 @@ func (d *Desk) show(p *pending, s *ballot, again, problem string) {
 	if s.state != beingAsked {
 		s.state = beingAsked
 		d.before[s.who]++
+	}
+	if d.halted {
+		return // Resume does
 	}
 	act := Show{ID: p.id, To: s.who, By: s.till, Why: again, Problem: problem, Digest: p.digest}
 	if s.who.Door == Topic {

@@ -179,10 +179,12 @@ func (d *Desk) answered(p *pending, s *ballot, a *Answer) {
 		return
 	}
 	r := p.read(a.Result)
-	switch r.said {
-	case yes:
+	switch {
+	case d.halted:
+		d.whileHalted(p, s, r)
+	case r.said == yes:
 		d.agree(p, s, r)
-	case elsewhere:
+	case r.said == elsewhere:
 		d.pass(p, s, r)
 	default:
 		d.settle(p, Settled{Outcome: Denied, Reason: r.reason, Detail: r.detail, Said: r.why}, s)

@@ -5,7 +5,7 @@ import (
 )
 
 // warnAt is when four fifths of the time are over.
-func (p *pending) warnAt() time.Time { return p.asked.Add(p.deadline.Sub(p.asked) / 5 * 4) }
+func (p *pending) warnAt() time.Time { return p.began().Add(p.deadline.Sub(p.began()) / 5 * 4) }
 
 func (p *pending) nextWake() time.Time {
 	at := p.deadline
@@ -25,5 +25,8 @@ func (d *Desk) wind(p *pending) { d.clock.Move(p.wake, p.nextWake()) }
 
 // Next is when the Desk wants a Tick at the latest; zero: never.
 func (d *Desk) Next() time.Time {
+	if d.halted {
+		return time.Time{}
+	}
 	return d.clock.Next()
 }

@@ -45,6 +45,9 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 	}
 	d.opened++
 	p.order = d.opened
+	if d.halted {
+		p.frozen = now
+	}
 	d.hold(p)
 	d.advance(p, NoApprover, "")
 	d.noteUnused(p)

@@ -43,7 +43,7 @@ func (d *Desk) tighten(p *pending, t *policy.Terms) {
 	was.Need = p.need
 	was.Of = slices.DeleteFunc(slices.Clone(was.Of), func(name string) bool { return !slices.Contains(t.Of, name) })
 	if t.Within > 0 {
-		p.shorten(p.asked.Add(t.Within))
+		p.shorten(p.began().Add(t.Within))
 	}
 	was.Remember = slices.DeleteFunc(slices.Clone(was.Remember), func(k string) bool { return !slices.Contains(t.Remember, k) })
 	var open []policy.Edit
@@ -68,7 +68,7 @@ func (d *Desk) tighten(p *pending, t *policy.Terms) {
 			d.vacate(p, s, struck, "the policy does not let you decide on this any more")
 		}
 	}
-	if !p.deadline.After(d.now) {
+	if !p.deadline.After(p.at(d.now)) {
 		d.settle(p, Settled{Outcome: Expired, Reason: TimedOut}, nil)
 		return
 	}

@@ -68,6 +68,7 @@ type Desk struct {
 	opened   uint64 // questions so far
 	here     map[Who]bool
 	believed bool // who speaks in the topic is taken for who it says it is
+	halted   bool
 
 	redactor Redactor // nil: the topic sees no arguments
 
@@ -115,6 +116,8 @@ type pending struct {
 	unusedWhy string
 
 	asked, deadline time.Time
+	frozen          time.Time     // since when its time stands still; zero: it goes on
+	stood           time.Duration // how long it has stood still before
 	warned          bool
 	wake            *timetable.Entry[*pending] // when its next time is up
 

@@ -22,6 +22,9 @@ func (d *Desk) Tick(now time.Time) []Act {
 
 // expire does what is due, in the order of the times.
 func (d *Desk) expire() {
+	if d.halted {
+		return
+	}
 	for e := d.clock.Due(d.now); e != nil; e = d.clock.Due(d.now) {
 		d.up(e.What)
 	}

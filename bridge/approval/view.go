@@ -182,7 +182,11 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 			add("Passed on", "by "+text.Line(h.By.String())+" to "+text.Line(h.To.String()))
 		}
 	}
-	add("Decide by", fmt.Sprintf("%s (in %s)", text.Stamp(till.UTC()), till.Sub(now).Round(time.Second)))
+	if left := till.Sub(p.at(now)).Round(time.Second); p.frozen.IsZero() {
+		add("Decide by", fmt.Sprintf("%s (in %s)", text.Stamp(till.UTC()), left))
+	} else {
+		add("Decide by", fmt.Sprintf("the bridge is halted; %s are left when it goes on", left))
+	}
 	add("Digest", p.digest.Short())
 	return facts
 }
@@ -288,6 +292,7 @@ type Summary struct {
 	Rule     string          `json:"rule"`
 	Asked    time.Time       `json:"asked"`
 	Deadline time.Time       `json:"deadline"`
+	FrozenMS int64           `json:"frozen_ms,omitempty"` // while the bridge is halted: what is left to decide when it goes on. Deadline says nothing then
 	Need     int             `json:"need"`
 	Have     int             `json:"have"`
 	Asking   []string        `json:"asking,omitempty"` // who has it open
@@ -300,9 +305,26 @@ type Summary struct {
 	AboutPolicy bool `json:"about_policy,omitempty"`
 }
 
+// Left is how much time there is to decide, and whether the bridge is halted, so that it does
+// not grow less.
+func (s *Summary) Left(now time.Time) (left time.Duration, frozen bool) {
+	if s.FrozenMS > 0 {
+		return time.Duration(s.FrozenMS) * time.Millisecond, true
+	}
+	return s.Deadline.Sub(now), false
+}
+
+// frozenMS is that of the [Summary]; what stands still has some time left.
+func (p *pending) frozenMS(till time.Time) int64 {
+	if p.frozen.IsZero() {
+		return 0
+	}
+	return max(till.Sub(p.frozen).Milliseconds(), 1)
+}
+
 // summary is the question as it stands in a list, without its arguments.
 func (p *pending) summary(till time.Time) Summary {
-	return Summary{ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
+	return Summary{FrozenMS: p.frozenMS(till), ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
 		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed), AboutPolicy: p.q.AboutPolicy}
 }
 
