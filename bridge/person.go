@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -18,6 +19,41 @@ func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
 	s.unlockAndTell()
 	s.Flush()
 	return told
+}
+
+// Halt has nothing start any more, and returns how the bridge is halted: as ev says, or as it
+// was before. It waits for no disk.
+func (s *Sidecar) Halt(ev engine.Halt) engine.Halted {
+	s.mu.Lock()
+	s.handleAndWake(ev)
+	how := *s.engine.Halted()
+	s.unlockAndTell()
+	s.Flush()
+	return how
+}
+
+// Resume lets things start again, and returns when they do: as soon as that is on record. An
+// error says why the bridge is halted still, or, when ctx has ended, that it may be.
+func (s *Sidecar) Resume(ctx context.Context, ev engine.Resume) error {
+	done := make(chan error, 1)
+	s.mu.Lock()
+	s.resuming = append(s.resuming, done)
+	s.handleAndWake(ev)
+	s.unlockAndTell()
+	s.Flush()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Halted is how the bridge is halted, nil if it is not. Nobody changes it any more.
+func (s *Sidecar) Halted() *engine.Halted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Halted()
 }
 
 // Pending lists open questions, the oldest first; limit 0: all from skip on.

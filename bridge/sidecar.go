@@ -30,15 +30,16 @@ type Sidecar struct {
 	spare    batch      // empty, with room, to be filled next
 	script   script     // of the batch in hand
 
-	mu      sync.Mutex
-	engine  *engine.Engine
-	journal journal
-	allTold sync.Cond      // nobody tells who listens any more
-	downs   int            // how often the server has gone
-	seats   int            // how often a seat was taken or lost
-	armed   time.Time      // when Run will wake by itself
-	told    []approval.Act // of the event in hand
-	events  []engine.Event // it, and behind it what says which effects could not be carried out
+	mu       sync.Mutex
+	engine   *engine.Engine
+	journal  journal
+	allTold  sync.Cond      // nobody tells who listens any more
+	downs    int            // how often the server has gone
+	seats    int            // how often a seat was taken or lost
+	armed    time.Time      // when Run will wake by itself
+	told     []approval.Act // of the event in hand
+	resuming []chan<- error // who waits to hear that things start again; each has room
+	events   []engine.Event // it, and behind it what says which effects could not be carried out
 }
 
 // New returns a Sidecar that is bound to nothing yet.
@@ -176,6 +177,11 @@ func (s *Sidecar) carryOut(f engine.Effect) (failed engine.Event) {
 		s.o.TellHost(f.Line)
 	case engine.Remember:
 		s.o.Remember(f.Grant)
+	case engine.Resumed:
+		for _, done := range s.resuming {
+			done <- f.Err
+		}
+		s.resuming = nil
 	case engine.Restart:
 		s.server.Restart(f.Why)
 	case engine.Idle:

@@ -30,3 +30,24 @@ func (d *Desk) Next() time.Time {
 	}
 	return d.clock.Next()
 }
+
+// thaw has the time go on that stood still.
+func (p *pending) thaw(now time.Time) {
+	stood := now.Sub(p.frozen)
+	p.frozen, p.stood = time.Time{}, p.stood+stood
+	p.deadline = p.deadline.Add(stood)
+	for _, s := range p.ballots {
+		s.till = s.till.Add(stood)
+	}
+}
+
+// at is what the clock of a question shows.
+func (p *pending) at(now time.Time) time.Time {
+	if p.frozen.IsZero() {
+		return now
+	}
+	return p.frozen
+}
+
+// began is when a question was asked, or would have been had its time never stood still.
+func (p *pending) began() time.Time { return p.asked.Add(p.stood) }

@@ -53,27 +53,6 @@ func (d *Desk) Resume(now time.Time) []Act {
 	return d.out
 }
 
-// thaw has the time go on that stood still.
-func (p *pending) thaw(now time.Time) {
-	stood := now.Sub(p.frozen)
-	p.frozen, p.stood = time.Time{}, p.stood+stood
-	p.deadline = p.deadline.Add(stood)
-	for _, s := range p.ballots {
-		s.till = s.till.Add(stood)
-	}
-}
-
-// at is what the clock of a question shows.
-func (p *pending) at(now time.Time) time.Time {
-	if p.frozen.IsZero() {
-		return now
-	}
-	return p.frozen
-}
-
-// began is when a question was asked, or would have been had its time never stood still.
-func (p *pending) began() time.Time { return p.asked.Add(p.stood) }
-
 // whileHalted takes the answer of somebody who was asked: a no, and nothing else, counts.
 func (d *Desk) whileHalted(p *pending, s *ballot, r reply) {
 	if r.said != no {

@@ -394,7 +394,7 @@ const maxDepth = 3
 
 // Waiting are the names of those who have a question open.
 func (d *Desk) Waiting(id string) (names []string) {
-	people, _ := d.Asking(id)
+	people, _ := d.Asking(d.now, id)
 	for _, who := range people {
 		names = append(names, who.String())
 	}
@@ -410,8 +410,9 @@ func (d *Desk) Lacks(id string) int {
 }
 
 // Asking are those who have a question open, and when the time to decide is over, for the
-// caller's notice; none, and the zero time, where it is settled.
-func (d *Desk) Asking(id string) (people []Who, till time.Time) {
+// caller's notice; none, and the zero time, where it is settled. While the bridge is halted
+// that is when it would be over if the bridge went on now.
+func (d *Desk) Asking(now time.Time, id string) (people []Who, till time.Time) {
 	p := d.pending[id]
 	if p == nil {
 		return nil, time.Time{}
@@ -421,5 +422,5 @@ func (d *Desk) Asking(id string) (people []Who, till time.Time) {
 			people = append(people, s.who)
 		}
 	}
-	return people, p.deadline
+	return people, p.deadline.Add(now.Sub(p.at(now)))
 }

@@ -24,6 +24,8 @@ type openCalls struct {
 	come  map[string]progress
 	last  uint64 // the highest number that a call had
 	blind bool   // calls may have begun that are not among them
+
+	halted bool // no call may start
 }
 
 func newOpenCalls() openCalls { return openCalls{come: map[string]progress{}} }
@@ -56,6 +58,9 @@ func (c *openCalls) wrong(event, call []byte) string {
 	if why := misplaced[string(event)][came]; why != "" {
 		return fmt.Sprintf(why, call)
 	}
+	if c.halted && string(event) == "started" {
+		return fmt.Sprintf("call %s started while the bridge was halted", call)
+	}
 	return ""
 }
 
@@ -63,6 +68,7 @@ func (c *openCalls) wrong(event, call []byte) string {
 // it says. allow says what a decision was.
 func (c *openCalls) move(event, call []byte, allow bool) {
 	if call == nil {
+		c.halt(event)
 		return
 	}
 	c.number(call)
@@ -77,6 +83,16 @@ func (c *openCalls) move(event, call []byte, allow bool) {
 		if c.come[string(call)] != running { // those are no end
 			delete(c.come, string(call))
 		}
+	}
+}
+
+// halt takes a record that is about no call.
+func (c *openCalls) halt(event []byte) {
+	switch string(event) {
+	case "halted":
+		c.halted = true
+	case "resumed":
+		c.halted = false
 	}
 }
 
@@ -104,6 +120,7 @@ func (c *openCalls) number(call []byte) {
 // carry takes what a record of the log's own says of calls that began before it.
 func (c *openCalls) carry(d details) {
 	c.last = max(c.last, d.Last)
+	c.halted = c.halted || d.Halted
 	for _, call := range d.Open {
 		c.come[string(call)] = running
 	}

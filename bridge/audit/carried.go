@@ -19,6 +19,9 @@ func (l *Log) carried(event, reason string) []byte {
 	rec = append(rec, `],"allowed":[`...)
 	rec = append(rec, strings.Join(l.calls.in(allowed), ",")...)
 	rec = append(rec, ']')
+	if l.calls.halted {
+		rec = append(rec, `,"halted":true`...)
+	}
 	if l.id != "" {
 		rec = l.ownedBy(rec)
 	}

@@ -25,6 +25,8 @@
 //	ended                  the final record of a call that has started
 //	rejected, withdrawn    the final record of one that has not
 //
+// Between halted and resumed nothing may start. These two are about no call.
+//
 // In logs of builds before 2026-11-25 started and ended are start and end; they are read
 // as what they are called today.
 //
@@ -46,7 +48,7 @@
 //	clock_jump        the wall clock moved by_ms against the other
 //
 // The first record of every file after the first carries last_call, the calls that
-// were open, and those that were allowed to start and had not.
+// were open, those that were allowed to start and had not, and halted where the bridge was.
 //
 // # Who asks what
 //

@@ -18,6 +18,7 @@ type Found struct {
 	Lost     string // what had been there and is not; "" if nothing
 	LastCall uint64 // the highest number that a call had
 	Key      Key    // what PATH.key holds, the same for as long as that file is there
+	Halted   bool   // the bridge was halted, and has not gone on since
 	Calls    []Call // those without a final record, and others that came within Options.Memory; oldest first
 
 	replay        // how the log stands at its end
@@ -225,7 +226,7 @@ func (c *Call) move(h header) bool {
 
 func (r *opening) found() Found {
 	f := r.Found
-	f.Head, f.LastCall, f.Fault = f.chain.head, f.calls.last, cmp.Or(f.Fault, f.chain.suspect)
+	f.Head, f.LastCall, f.Halted, f.Fault = f.chain.head, f.calls.last, f.calls.halted, cmp.Or(f.Fault, f.chain.suspect)
 	maps.DeleteFunc(f.calls.come, func(_ string, came progress) bool { return came != running }) // leave to start has ended with who had it
 	var ended []Call
 	for _, c := range r.called {

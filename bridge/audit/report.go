@@ -33,6 +33,8 @@ type Report struct {
 	Recoveries int       `json:"recoveries,omitempty"`  // times the log went on after a crash or a failure
 	Losses     int       `json:"losses,omitempty"`      // times a file, or its end, was gone
 	Jumps      int       `json:"clock_jumps,omitempty"` // times the wall clock was put forward or back
+	Halts      int       `json:"halts,omitempty"`       // times the bridge was halted, or began so
+	Halted     bool      `json:"halted,omitempty"`      // and it is, at the end
 	Closed     bool      `json:"closed"`                // the last process that wrote to it closed it
 	Log        string    `json:"log,omitempty"`         // its id; "": made by an earlier build
 	Bridge     string    `json:"bridge,omitempty"`      // who wrote to it last

@@ -86,7 +86,8 @@ func (s *snapshot) readBy(v *verifier, name string) error {
 }
 
 // Verify reads a log and checks the chain, the form of each line, the order of
-// the records of each call (decided, started, ended; none without the one before),
+// the records of each call (decided, started, ended; none without the one before, and no
+// start while the bridge is halted),
 // that no envelope of a participant was started twice within 15 minutes,
 // checkpoints and witnesses. What is wrong with the log is in the Report; the
 // error is that of r.
@@ -242,6 +243,8 @@ func (v *verifier) count(h header) {
 		r.Jumps++
 	case "started":
 		r.Starts++
+	case "halted":
+		r.Halts++
 	}
 }
 
@@ -259,7 +262,7 @@ func (v *verifier) witnessed(line Line) *Fault {
 // meaning checks what the record says.
 func (v *verifier) meaning(line Line, h header, d details) *Fault {
 	switch string(h.event) {
-	case "decided", "started", "ended", "rejected", "withdrawn":
+	case "decided", "started", "ended", "rejected", "withdrawn", "halted", "resumed":
 	case "opened", "recovered", "rotated", "file_lost", "removed":
 		return v.ofItself(line, h, d)
 	case "checkpoint":
@@ -321,7 +324,7 @@ func (v *verifier) finish() Report {
 	if r.Fault = v.origin.fault(v.c); r.Fault != nil {
 		return *r
 	}
-	r.Unfinished = v.calls.in(running)
+	r.Unfinished, r.Halted = v.calls.in(running), v.calls.halted
 	r.OK = true
 	return *r
 }

@@ -101,10 +101,15 @@ func (e *Engine) cameSecond(c *inflight.Call) {
 
 // claimsLost: with the seat, nobody knows any more whose claim came first.
 func (e *Engine) claimsLost() {
+	e.endClaims(unclaimed("the link to the gateway was lost before it was known whose request came first"))
+}
+
+// endClaims ends all of which it is not known yet whose came first.
+func (e *Engine) endClaims(why refusal.Refusal) {
 	inTurn(e, sorted(e.offers.claims), func(id string) {
 		c := e.offers.claims[id]
 		e.endClaim(c)
-		e.refuseUnstarted(c, unclaimed("the link to the gateway was lost before it was known whose request came first"))
+		e.refuseUnstarted(c, why)
 	})
 }
 

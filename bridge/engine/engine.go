@@ -86,6 +86,7 @@ type Engine struct {
 	offers    offers
 	tickets   uint64
 	auditDown bool
+	halting
 }
 
 // New returns an Engine that has neither a seat nor a server yet.

@@ -193,6 +193,18 @@ type (
 		File   string // for people
 	}
 
+	// Halt: nothing starts any more until Resume. What was on its way to the server and
+	// has not started is refused, and so is what comes.
+	Halt struct {
+		By     string    // who says so, by a name that policies have
+		Why    string    // in their words; callers read it, less what the policy hides
+		Since  time.Time // when an earlier run was halted, as this one is from its beginning; zero: it is now
+		Cancel bool      // end what participants have the server do, too
+	}
+
+	// Resume: things start again, once that is on disk; Resumed says when.
+	Resume struct{ By, Why string }
+
 	// Checkpoint: the head of the audit is to be witnessed by the topic.
 	Checkpoint struct {
 		Seq  uint64
@@ -234,11 +246,27 @@ func (Unrecorded) event()    {}
 func (AuditUp) event()       {}
 func (Reloaded) event()      {}
 func (Saved) event()         {}
+func (Halt) event()          {}
+func (Resume) event()        {}
 func (Checkpoint) event()    {}
 func (Tick) event()          {}
 func (Stopping) event()      {}
 func (GivingUp) event()      {}
 func (Leaving) event()       {}
+
+// A Halted is who halted the bridge, why and since when.
+type Halted struct {
+	By    string // by a name that policies have
+	Why   string // in their words; "" if they gave none
+	Since time.Time
+}
+
+// halting is how the bridge is halted.
+type halting struct {
+	halted    *Halted // nil: it is not
+	haltNoted uint64  // the ticket of the sync after the record of that; 0: it is on disk
+	resuming  uint64  // the same of the record that it goes on; 0: there is none
+}
 
 // A Hello is what a server said of itself in the handshake. All byte fields
 // are raw JSON, nil if absent.
@@ -307,6 +335,10 @@ type (
 	// Remember: a lasting yes is to be kept.
 	Remember struct{ Grant approval.Grant }
 
+	// Resumed answers each Resume: nil where the bridge is halted no more, else why it
+	// still is.
+	Resumed struct{ Err error }
+
 	// Idle says, at the end of each Step after Stopping, that no call is left.
 	Idle struct{}
 )
@@ -320,6 +352,7 @@ func (Serving) effect()  {}
 func (Sync) effect()     {}
 func (Told) effect()     {}
 func (Remember) effect() {}
+func (Resumed) effect()  {}
 func (Idle) effect()     {}
 
 // initializeResult answers a participant's initialize: what the server said

@@ -199,9 +199,13 @@ func (e *Engine) remind(c *inflight.Call) {
 // waitsFor says who is asked about a call and until when, in words and for programs. These
 // are told how long it is until then, for their clocks may be others.
 func (e *Engine) waitsFor(c *inflight.Call) (words, about string) {
-	people, till := e.desk.Asking(c.Question)
+	people, till := e.desk.Asking(e.now, c.Question)
 	need := e.desk.Lacks(c.Question)
-	words = refusal.Waiting{Of: names(people), Need: need, Until: till, Digest: c.Digest}.Words(e.now.UTC())
+	until, halted := till, ""
+	if e.halted != nil {
+		until, halted = time.Time{}, "; the bridge is halted, and no time passes until it goes on"
+	}
+	words = refusal.Waiting{Of: names(people), Need: need, Until: until, Digest: c.Digest}.Words(e.now.UTC()) + halted
 	if c.Origin == inflight.Host {
 		words += "; mcpx-bridge approve shows it"
 	}

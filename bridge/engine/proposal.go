@@ -90,7 +90,7 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
 		r.Say = d.Say
 	}
-	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable {
+	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable && r.Code != refusal.CodeHalted {
 		e.queueBook(e.refuseLife(l, &r))
 		return
 	}

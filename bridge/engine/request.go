@@ -54,6 +54,11 @@ var methods = func() map[string]string {
 	return all
 }()
 
+// halts reports whether the bridge is halted for a request: what needs no server it answers.
+func (e *Engine) halts(env *wire.Envelope) bool {
+	return e.halted != nil && treatments[env.Method] == forward
+}
+
 // resemblesMethod reports whether a method is not one of MCP's, but is to a careless
 // server: rules that name the one would say nothing of the other.
 func resemblesMethod(method string) bool {
@@ -80,7 +85,7 @@ func (e *Engine) request(env *wire.Envelope) {
 		e.refuse(env, refusal.Ambiguous(env.Wrong))
 		return
 	}
-	if e.server.starting() && treatments[env.Method] != wrong && e.awaitsStart(env) {
+	if e.server.starting() && treatments[env.Method] != wrong && !e.halts(env) && e.awaitsStart(env) {
 		return
 	}
 	e.serve(env, life, 0)
@@ -148,6 +153,9 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	}
 	if e.stopping && (treatments[env.Method] == answer || !e.server.up) {
 		return refusal.ShuttingDown(), true
+	}
+	if e.halts(env) {
+		return e.isHalted(), true
 	}
 	if e.auditDown && treatments[env.Method] == forward {
 		return refusal.AuditUnavailable(), true
@@ -293,6 +301,10 @@ func (e *Engine) start(c *inflight.Call) {
 	if _, may := c.Phase.On(inflight.Start); !may {
 		return // nobody has agreed to it yet, or it is over, whatever led here
 	}
+	if e.halted != nil {
+		e.refuseUnstarted(c, e.isHalted())
+		return
+	}
 	if c.Life == nil {
 		e.launch(c)
 	} else if e.claim(c) {
@@ -408,7 +420,7 @@ func (e *Engine) hostCalled(ev HostCalled) {
 	switch {
 	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
 		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
-	case !e.server.starting() || !e.awaitsStart(env):
+	case !e.server.starting() || e.halts(env) || !e.awaitsStart(env):
 		e.serve(env, nil, 0)
 	}
 }

@@ -268,7 +268,7 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 		e.doubt()
 	}
 	if news { // not each time that we look
-		e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+		e.tellToolsChanged()
 	}
 	if e.server.listAgain {
 		e.server.listAgain = false
@@ -285,6 +285,10 @@ func (e *Engine) listed(c catalog.Catalog, err error) {
 		}
 	})
 	e.then(e.rereadLater)
+}
+
+func (e *Engine) tellToolsChanged() {
+	e.tell("notifications/tools/list_changed", []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
 }
 
 func (e *Engine) relist() {

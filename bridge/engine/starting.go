@@ -57,7 +57,7 @@ func (e *Engine) awaitsStart(env *wire.Envelope) bool {
 
 // awaitsStartFor is awaitsStart for a proposal that is ours to judge.
 func (e *Engine) awaitsStartFor(l *proposal.Life) bool {
-	if e.stopping {
+	if e.stopping || e.halted != nil {
 		return false
 	}
 	e.dropOver()

@@ -75,7 +75,11 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	case Unrecorded:
 		e.unrecorded(ev)
 	case AuditUp:
-		e.auditDown = false
+		e.auditUp()
+	case Halt:
+		e.halt(ev)
+	case Resume:
+		e.resumeOn(ev)
 	case Checkpoint:
 		e.checkpoint(ev)
 	case Stopping:
@@ -291,6 +295,7 @@ func (e *Engine) synced(ev Synced) {
 		return
 	}
 	if c == nil {
+		e.haltSynced(ev)
 		return
 	}
 	delete(e.calls.Syncing, ev.Ticket)

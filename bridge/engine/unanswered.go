@@ -236,3 +236,8 @@ func (e *Engine) letGo(c *inflight.Call, outcome string) {
 func (e *Engine) hostLeft() {
 	e.withdrawFor(inflight.HostID)
 }
+
+// isHalted is for whatever would start now.
+func (e *Engine) isHalted() refusal.Refusal {
+	return refusal.Halted(e.halted.By, e.policy.RedactText(e.halted.Why))
+}

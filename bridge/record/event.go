@@ -63,6 +63,8 @@ const (
 	Ready      Event = "ready"
 	Warning    Event = "warning"
 	Checkpoint Event = "checkpoint"
+	Halted     Event = "halted"  // nothing starts any more
+	Resumed    Event = "resumed" // things start again, unless a halted follows
 	Stopping   Event = "stopping"
 	Stopped    Event = "stopped"
 	EventsLost Event = "events_lost" // how many were not told: who listens was too slow for them
@@ -76,7 +78,7 @@ func (e Event) kept() (is, final bool) {
 		return true, true
 	case Asked, Answer, Delegated, Modified, Decided, Started, Late, Unavailable, Expiring, GrantUnused, Revoked,
 		LateAnswer, ForeignAnswer, Proposed, Taken, Reopened, Fulfilled, Unfulfilled, Expired, Left, ProposalDiff,
-		Reloaded, ReloadWaiting, ReloadDecided, Dropped, Security, Checkpoint:
+		Reloaded, ReloadWaiting, ReloadDecided, Dropped, Security, Checkpoint, Halted, Resumed:
 		return true, false
 	}
 	return false, false

@@ -54,6 +54,8 @@ func HearReject(tool, detail, say, by string) (h Heard, ok bool) {
 		r = Unasked(tool, 1, nil, nil)
 	case "shutting_down":
 		r = ShuttingDown()
+	case reasonHalted:
+		r = Halted(by, say)
 	case "declined":
 		r = Refusal{Code: CodeDenied, Reason: reason, Executed: No, Message: Declined("the call of "+tool, strings.Split(cmp.Or(by, "somebody"), ", "))}
 	case reasonArguments, ReasonUnknownTool, "invalid_params", "invalid_request":

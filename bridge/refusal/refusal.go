@@ -63,6 +63,7 @@ const (
 	codeWithdrawn         = -31012
 	codeTooLarge          = -31013
 	codeAlreadyFulfilled  = -31014
+	CodeHalted            = -31015
 )
 
 // IsOurs reports whether a code is of that table, or may come to be: whoever answers with it
@@ -163,6 +164,15 @@ func ShuttingDown() Refusal {
 	return Refusal{Code: CodeShuttingDown, Reason: "shutting_down", Executed: No, Retryable: true,
 		Message: "the bridge is stopping and takes no more calls"}
 }
+
+// Halted is for what would start while the bridge is halted: by whom, by a name that policies
+// have, and why, in their words.
+func Halted(by, why string) Refusal {
+	return Refusal{Code: CodeHalted, Reason: reasonHalted, Executed: No, Retryable: true, By: []string{by}, Say: why,
+		Message: "the bridge is halted, and starts nothing until it goes on"}
+}
+
+const reasonHalted = "halted"
 
 // ServerUnavailable is for calls to a server that is not up: "it " and why make a sentence.
 // retry is when it may be up again; negative: never.
@@ -315,7 +325,7 @@ func (r *Refusal) Word() string {
 		return proposal.Policy
 	case codeTooLarge:
 		return proposal.ResourceLimit
-	case CodeBusy, CodeShuttingDown:
+	case CodeBusy, CodeShuttingDown, CodeHalted:
 		return proposal.Busy
 	case CodeExpired:
 		return proposal.Timeout

@@ -23,7 +23,7 @@ func Level(r *record.Record) slog.Level {
 			return slog.LevelDebug
 		}
 		return slog.LevelWarn
-	case record.Warning, record.ReloadWaiting, record.ReloadFailed, record.EventsLost:
+	case record.Warning, record.ReloadWaiting, record.ReloadFailed, record.EventsLost, record.Halted, record.Resumed:
 		return slog.LevelWarn
 	case record.ReloadDecided:
 		if r.Reason == "too_large" {
@@ -107,6 +107,8 @@ func Words(r *record.Record) string {
 		}
 	case record.ReloadFailed:
 		return "the policy file was not taken, the old rules stay: " + r.Detail
+	case record.Halted, record.Resumed:
+		return haltInWords(r)
 	case record.Revoked:
 		return "from now on somebody is asked again: may " + r.From + " " + wanted(r) + "?"
 	case record.Withdrawn:
@@ -162,11 +164,7 @@ func fileInWords(r *record.Record) string {
 	case "too_large":
 		return fmt.Sprintf("the policy file is looser in %d ways, too many to ask about, and does not count: make the change in smaller steps, or restart the bridge with it", r.Count)
 	}
-	var by []string
-	for _, name := range r.By {
-		by = append(by, text.Person(name))
-	}
-	who := text.Series(by, 0)
+	who := people(r.By)
 	switch {
 	case r.Verdict == "allow":
 		return "the changed policy file counts from now on (by " + who + ")"
@@ -176,6 +174,33 @@ func fileInWords(r *record.Record) string {
 		return "the changed policy file does not count: nobody decided in time"
 	}
 	return "the changed policy file does not count: " + strings.ReplaceAll(cmp.Or(r.Reason, r.Outcome), "_", " ")
+}
+
+// haltInWords says who stopped everything, or lets it go on, and why.
+func haltInWords(r *record.Record) string {
+	out := "halted"
+	switch {
+	case r.Event == record.Resumed:
+		out = "no longer halted"
+	case r.Reason == "restarted":
+		out = "halted still, as before the restart"
+	}
+	if out += ", by " + people(r.By); r.Detail != "" {
+		out += ": " + r.Detail
+	}
+	if r.Event == record.Halted {
+		out += "; nothing starts until mcpx-bridge resume"
+	}
+	return out
+}
+
+// people are who decided, for whoever does not know the names that policies have.
+func people(names []string) string {
+	var by []string
+	for _, name := range names {
+		by = append(by, text.Person(name))
+	}
+	return text.Series(by, 0)
 }
 
 // wanted says what a caller wants to do.
@@ -240,7 +265,7 @@ func Details(r *record.Record) []slog.Attr {
 	all = detail(all, "grant", r.Grant)
 	switch {
 	case r.Event == record.Disconnected && left(r), r.Event == record.Reloaded && r.InForce != nil:
-	case r.Event == record.ReloadFailed, r.Event == record.ReloadWaiting, r.Event == record.ReloadDecided && r.Reason == "audit_unavailable":
+	case r.Event == record.Halted, r.Event == record.Resumed, r.Event == record.ReloadFailed, r.Event == record.ReloadWaiting, r.Event == record.ReloadDecided && r.Reason == "audit_unavailable":
 	default:
 		all = detail(all, "detail", r.Detail)
 	}
