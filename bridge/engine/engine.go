@@ -104,7 +104,7 @@ func New(c Config) *Engine {
 		server: server{why: "has not started yet", retry: time.Second},
 		calls:  inflight.NewTable(c.IDPrefix),
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
-		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(),
+		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(), halting: halting{halted: c.Halted, unsaid: c.Halted != nil},
 	}
 	if e.policy == nil {
 		e.policy = &policy.Policy{}

@@ -61,6 +61,7 @@ type Config struct {
 
 	Ledger    policy.Ledger // what calls of earlier runs took from limits; the Engine takes it over
 	Seen      []Seen
+	Halted    *Halted  // how an earlier run was halted, as this one is from its beginning; nil: it was not
 	Share     int      // requests of one participant that are known again at one time; default [replay.DefaultShare]
 	DigestKey [32]byte // of Body in a [record.Record]; secret, and the same as that of the runs that Seen is of
 }
@@ -196,10 +197,9 @@ type (
 	// Halt: nothing starts any more until Resume. What was on its way to the server and
 	// has not started is refused, and so is what comes.
 	Halt struct {
-		By     string    // who says so, by a name that policies have
-		Why    string    // in their words; callers read it, less what the policy hides
-		Since  time.Time // when an earlier run was halted, as this one is from its beginning; zero: it is now
-		Cancel bool      // end what participants have the server do, too
+		By     string // who says so, by a name that policies have
+		Why    string // in their words; callers read it, less what the policy hides
+		Cancel bool   // end what participants have the server do, too
 	}
 
 	// Resume: things start again, once that is on disk; Resumed says when.
@@ -266,6 +266,7 @@ type halting struct {
 	halted    *Halted // nil: it is not
 	haltNoted uint64  // the ticket of the sync after the record of that; 0: it is on disk
 	resuming  uint64  // the same of the record that it goes on; 0: there is none
+	unsaid    bool    // that it is was not put on record in this run
 }
 
 // A Hello is what a server said of itself in the handshake. All byte fields

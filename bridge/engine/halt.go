@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -24,17 +23,20 @@ func (e *Engine) halt(ev Halt) {
 		e.do(Resumed{errHaltedAgain})
 	}
 	if e.halted == nil || e.resuming != 0 {
-		e.halted, e.resuming = &Halted{ev.By, ev.Why, cmp.Or(ev.Since, e.now)}, 0
-		reason := ""
-		if !ev.Since.IsZero() {
-			reason = "restarted"
-		}
-		e.noteHalt(reason)
+		e.halted, e.resuming = &Halted{ev.By, ev.Why, e.now}, 0
+		e.noteHalt("")
 		e.startNothing()
 	}
 	if ev.Cancel {
 		e.then(e.cancelRunning)
 	}
+}
+
+// beginHalted is the first that happens in a run that is halted as one before it was.
+func (e *Engine) beginHalted() {
+	e.unsaid = false
+	e.queueDesk(e.desk.Halt(e.now, ""))
+	e.noteHalt("restarted")
 }
 
 var errHaltedAgain = errors.New("somebody halted it again meanwhile")

@@ -230,12 +230,14 @@ func TestWhatRunsGoesOnUnlessItIsToEnd(t *testing.T) {
 	}
 }
 
-// A bridge that was stopped while halted is told so before all else.
+// A bridge that was stopped while halted says so before all else.
 func TestABridgeThatStartsIsHaltedFromItsFirstMoment(t *testing.T) {
-	s := emptyStage(t, "mcpx/v0.1")
-	since := s.now.Add(-time.Hour)
-	s.do(Halt{By: "local", Why: "since yesterday", Since: since})
+	since := time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, allowsSome), Halted: &Halted{By: "local", Why: "since yesterday", Since: since}})
 	s.seat()
+	if s.notes[0].Event != record.Halted {
+		t.Errorf("the first that is on record is %+v", s.notes[0])
+	}
 	s.frames = nil
 	s.call("bob", "e1", "1", "read_file", path)
 	s.has(s.only(), `"code":-31015`, "since yesterday")

@@ -21,6 +21,9 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 	clear(e.out)
 	e.now, e.out = now, e.out[:0]
 	e.room.held.Leaving = e.room.held.Leaving[:0]
+	if e.unsaid {
+		e.beginHalted()
+	}
 	// Two events change what is due, and so come before it.
 	switch ev := ev.(type) {
 	case Reloaded: // what is due is judged by the new rules

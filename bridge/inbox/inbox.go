@@ -75,6 +75,8 @@ type Status struct {
 	AuditOK    bool   `json:"audit_ok"`
 	PID        int    `json:"pid,omitempty"`
 	Version    string `json:"version"`
+
+	Halted *Halted `json:"halted,omitempty"` // nil: it is not
 }
 
 // A Grant is a remembered yes, and where it counts.
@@ -166,6 +168,8 @@ func (r *Refusal) Error() string {
 		return "this is not for you to decide"
 	case r.Reason == AnswersElsewhere:
 		return "the answer does not count: this bridge takes answers at the terminal it was started from, and nowhere else (--answers terminal)"
+	case r.Reason == approval.Halted:
+		return "the answer does not count: the bridge is halted, and takes a no only until it is resumed"
 	case r.Reason == approval.InvalidDelegation:
 		return "it was not passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; it is yours to decide as before"
 	}

@@ -58,6 +58,9 @@ func (p public) Status(ctx context.Context) (Status, error) {
 	if s.PolicyErr != "" {
 		s.PolicyErr = "the policy file as it is now is not in force" // the error cites it
 	}
+	if s.Halted != nil {
+		s.Halted = &Halted{By: s.Halted.By, Since: s.Halted.Since}
+	}
 	s.Server, s.Policy, s.Audit, s.PID = "", "", "", 0
 	return s, err
 }

@@ -27,7 +27,7 @@ var decisions = map[reflect.Type]map[string]string{
 	},
 	reflect.TypeFor[approval.Summary](): {
 		"ID": same, "Short": same, "Bridge": same, "From": same, "Tool": same, "Args": hidden, "Beside": hidden, "Rule": same, "Asked": same,
-		"Deadline": same, "Need": same, "Have": same, "Asking": same, "Elsewhere": same, "AboutPolicy": same,
+		"Deadline": same, "Need": same, "Have": same, "Asking": same, "Elsewhere": same, "AboutPolicy": same, "FrozenMS": same,
 	},
 	reflect.TypeFor[approval.Fact]():   {"Name": part, "Text": part},
 	reflect.TypeFor[approval.Person](): {"Who": part, "State": part, "From": part},
@@ -41,6 +41,7 @@ var decisions = map[reflect.Type]map[string]string{
 	reflect.TypeFor[inbox.Status](): {
 		"ID": same, "Topic": same, "Gateway": same, "Dialect": same, "Seated": same, "Server": hidden, "ServerUp": same, "Pending": same,
 		"Policy": hidden, "PolicyHash": same, "PolicyErr": redacted, "Audit": hidden, "AuditOK": same, "PID": hidden, "Version": same,
+		"Halted": redacted,
 	},
 	reflect.TypeFor[inbox.Event](): {"Event": same, "ID": same, "Because": redacted, "By": same},
 }
@@ -86,11 +87,12 @@ func compare(t *testing.T, whole, public reflect.Value) {
 	}
 }
 
-// troubled is a Hall with a policy file that cannot be read.
+// troubled is a Hall with a policy file that cannot be read, and halted.
 type troubled struct{ *inboxtest.Hall }
 
 func (h troubled) Status(ctx context.Context) (inbox.Status, error) {
 	s, err := h.Hall.Status(ctx)
+	s.Halted = &inbox.Halted{By: "local", Reason: secret}
 	s.PolicyErr = "policy.yaml:3: no rule is called " + secret
 	return s, err
 }

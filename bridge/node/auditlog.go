@@ -42,6 +42,9 @@ func (p *plan) openAudit(id string, changed func(error)) (*audit.Log, error) {
 		log.Close()
 		return nil, fault.New(fault.Audit, "", "%w", err)
 	}
+	if found.Halted {
+		p.haltedOnRecord()
+	}
 	p.engine.Seen, p.engine.DigestKey = seenIn(found), found.Key
 	if err := p.replayLimits(log.Path()); err != nil {
 		log.Close()

@@ -39,9 +39,13 @@ type place struct {
 	sidecar   *bridge.Sidecar
 	audit     *audit.Log // nil if no record is kept
 	kept      *remembered
+	halt      *haltFile
 }
 
-var _ inbox.Publisher = (*localInbox)(nil)
+var (
+	_ inbox.Publisher = (*localInbox)(nil)
+	_ inbox.Halter    = (*localInbox)(nil)
+)
 
 // newInbox is the inbox of a plan, which has no place yet.
 func (p *plan) newInbox() *localInbox {
@@ -139,6 +143,7 @@ func (l *localInbox) Status(context.Context) (inbox.Status, error) {
 	}
 	s.ID, s.Topic = p.id, p.topic
 	s.Gateway, _ = p.where()
+	s.Halted = shownHalt(p.sidecar.Halted())
 	s.Pending, s.PolicyHash, s.Audit = len(p.sidecar.Pending(0, 0)), p.sidecar.Policy().Hash(), "off"
 	if p.audit != nil {
 		s.Audit = p.audit.Path()

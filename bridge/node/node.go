@@ -61,6 +61,7 @@ type Node struct {
 	inbox   *localInbox
 	socket  *socket.Server
 	kept    *remembered
+	halt    *haltFile
 	audit   *audit.Log // nil if no record is kept
 	disown  func()     // when the server is gone
 
@@ -129,6 +130,7 @@ func (n *Node) take(ctx context.Context) (err error) {
 	if n.kept, err = n.openRemembered(n.id); err != nil {
 		return err
 	}
+	n.halt = n.openHalted(n.id)
 	if n.audit, err = n.openAudit(n.id, n.auditChanged); err != nil {
 		return n.orTwin(err)
 	}
@@ -155,7 +157,7 @@ func (n *Node) join() {
 	}
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
-	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept})
+	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.halt})
 	close(n.joined)
 }
 

@@ -34,6 +34,8 @@ type Hall struct {
 	shown map[string]map[string]approval.Show // the elicitations, by question and participant
 	ends  map[string]approval.Settled
 	noted approval.Noted // the last one
+
+	halted *inbox.Halted
 }
 
 // New returns a Hall in which everybody is present.
@@ -169,7 +171,7 @@ func by(s approval.Settled) string {
 
 // Status and the following are those of [inbox.Publisher].
 func (h *Hall) Status(context.Context) (inbox.Status, error) {
-	return inbox.Status{ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
+	return inbox.Status{Halted: h.haltedAs(), ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
 		ServerUp: true, Pending: len(h.questions()), Policy: "/etc/policy.yaml", Audit: "/var/audit.jsonl", AuditOK: true, PID: 1, Version: "test"}, nil
 }
 

@@ -38,7 +38,7 @@ type Client struct {
 	http *http.Client
 }
 
-var _ inbox.Inbox = (*Client)(nil)
+var _ inbox.Halter = (*Client)(nil)
 
 // At is the Client of the socket at path, which nobody has been asked anything by yet.
 func At(path string) *Client {

@@ -8,6 +8,8 @@
 //	GET    /watch                   server-sent events, each an inbox.Event; they begin with the answer's head
 //	GET    /grants                  {"grants": [inbox.Grant]}
 //	DELETE /grants/{id}             {"revoked": true or false}
+//	POST   /halt                    {"reason", "cancel"} -> inbox.Halted, where the inbox is an inbox.Halter; so is
+//	POST   /resume                  {"reason"} -> {}
 //
 // An answer that does not count is 409 with an inbox.Refusal, anything else that fails
 // {"error": sentence} with another status. Only POST and DELETE change anything. What

@@ -48,6 +48,10 @@ func Handler(in inbox.Inbox, patience time.Duration) http.Handler {
 		return revoked{was}, err
 	}))
 	mux.HandleFunc("GET /watch", h.watch)
+	if halter, is := in.(inbox.Halter); is {
+		mux.HandleFunc("POST /halt", h.reading(func(r *http.Request) (any, error) { return halt(halter, r) }))
+		mux.HandleFunc("POST /resume", h.reading(func(r *http.Request) (any, error) { return resume(halter, r) }))
+	}
 	return mux
 }
 
@@ -125,19 +129,9 @@ func bare(r *http.Request, query string) error {
 
 // decide takes an answer. The question is named in the path, what was shown in the body.
 func (h *handler) decide(r *http.Request) (any, error) {
-	if len(r.URL.RawQuery) > 0 {
-		return nil, bad("an answer takes no query")
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, badRequest{errors.New("an answer is application/json"), http.StatusUnsupportedMediaType}
-	}
-	raw, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, badRequest{fmt.Errorf("an answer may have %d bytes, and must come whole: %w", maxBody, err), http.StatusRequestEntityTooLarge}
-	}
 	var a answerBody
-	if err := strict.Unmarshal(raw, &a, strict.RejectUnknownMembers(true)); err != nil {
-		return nil, badRequest{err, http.StatusBadRequest}
+	if err := readBody(r, "an answer", &a); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(a.Result) > maxResult:
@@ -148,6 +142,24 @@ func (h *handler) decide(r *http.Request) (any, error) {
 		return nil, bad("result is missing")
 	}
 	return or(h.in.Decide(r.Context(), inbox.Decision{ID: r.PathValue("id"), Digest: a.Digest, Result: a.Result}))
+}
+
+// readBody reads what stands in the body of a request; what names it.
+func readBody(r *http.Request, what string, into any) error {
+	if len(r.URL.RawQuery) > 0 {
+		return bad("%s takes no query", what)
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return badRequest{errors.New(what + " is application/json"), http.StatusUnsupportedMediaType}
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return badRequest{fmt.Errorf("%s may have %d bytes, and must come whole: %w", what, maxBody, err), http.StatusRequestEntityTooLarge}
+	}
+	if err := strict.Unmarshal(raw, into, strict.RejectUnknownMembers(true)); err != nil {
+		return badRequest{err, http.StatusBadRequest}
+	}
+	return nil
 }
 
 // list writes one question after the other, however many there are.

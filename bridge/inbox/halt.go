@@ -1,0 +1,53 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A Halter is an Inbox of a bridge that the person at this machine can halt. Nobody else can:
+// what leaves this machine is no Halter.
+type Halter interface {
+	Inbox
+
+	// Halt has nothing start any more, and returns how the bridge is halted: as h says, or
+	// since somebody did before. After an error it is halted, if Halted says so, and may
+	// not be after a restart.
+	Halt(ctx context.Context, h Halt) (Halted, error)
+
+	// Resume lets things start again, and returns when they do. After a [*Refusal] the bridge
+	// is halted still; after another error it may be, or may be after a restart.
+	Resume(ctx context.Context, reason string) error
+}
+
+// A Halt is how a bridge is to be halted.
+type Halt struct {
+	Reason string `json:"reason"`           // in the words of who does it; callers read it, less what the policy hides
+	Cancel bool   `json:"cancel,omitempty"` // tell the server to end what it is at, too
+}
+
+// Halted is how a bridge is halted.
+type Halted struct {
+	By     string    `json:"by"` // by a name that policies have
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// MaxReason is how many characters are kept of a reason.
+const MaxReason = 500
+
+// NotHaltable is the error of whoever is asked to halt what is no bridge of this machine.
+var NotHaltable = errors.New("this inbox belongs to no bridge that could be halted")
+
+func (l lookOnly) Halt(ctx context.Context, h Halt) (Halted, error) {
+	if in, is := l.Inbox.(Halter); is {
+		return in.Halt(ctx, h)
+	}
+	return Halted{}, NotHaltable
+}
+
+// Resume lets more happen, which is for whoever may answer.
+func (lookOnly) Resume(context.Context, string) error {
+	return &Refusal{Reason: AnswersElsewhere}
+}
