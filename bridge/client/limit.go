@@ -137,7 +137,7 @@ func (d *decision) asked(w refusal.Waiting) {
 	if end := d.limit.From.Add(d.limit.Time); !d.limit.From.IsZero() && end.Before(w.Until) {
 		w.Until = end
 	}
-	if same := slices.Equal(w.Of, d.told.Of) && w.Digest == d.told.Digest; (!d.open || !same) && d.limit.Waits != nil {
+	if same := slices.Equal(w.Of, d.told.Of) && w.Digest == d.told.Digest && w.Halted == d.told.Halted; (!d.open || !same) && d.limit.Waits != nil {
 		d.limit.Waits(w)
 	}
 	d.told, d.open = w, true

@@ -143,7 +143,7 @@ func TestWhoWaitsHearsOfTheHalt(t *testing.T) {
 	s.has(toBob(), "waiting for approval by alice until 00:01:00 UTC", `"left_ms":60000`)
 	s.pass(10 * time.Second)
 	s.halt()
-	s.has(toBob(), "waiting for approval by alice [", "]; the bridge is halted, and no time passes until it goes on", `"left_ms":50000`)
+	s.has(toBob(), "waiting for approval by alice [", "]; the bridge is halted, and no time passes until it goes on", `"halted":true,"left_ms":50000`)
 	s.pass(time.Hour)
 	s.has(toBob(), `"left_ms":50000`)
 	s.resumes()

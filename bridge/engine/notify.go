@@ -201,17 +201,16 @@ func (e *Engine) remind(c *inflight.Call) {
 func (e *Engine) waitsFor(c *inflight.Call) (words, about string) {
 	people, till := e.desk.Asking(e.now, c.Question)
 	need := e.desk.Lacks(c.Question)
-	until, halted := till, ""
-	if e.halted != nil {
-		until, halted = time.Time{}, "; the bridge is halted, and no time passes until it goes on"
-	}
-	words = refusal.Waiting{Of: names(people), Need: need, Until: until, Digest: c.Digest}.Words(e.now.UTC()) + halted
+	words = refusal.Waiting{Of: names(people), Need: need, Until: till, Digest: c.Digest, Halted: e.halted != nil}.Words(e.now.UTC())
 	if c.Origin == inflight.Host {
 		words += "; mcpx-bridge approve shows it"
 	}
 	params := appendNames(jsonrpc.AppendQuote([]byte(`{"waiting":true,"digest":`), c.Digest), "of", people)
 	if need > 1 {
 		params = strconv.AppendInt(append(params, `,"need":`...), int64(need), 10)
+	}
+	if e.halted != nil {
+		params = append(params, `,"halted":true`...)
 	}
 	return words, string(append(strconv.AppendInt(append(params, `,"left_ms":`...), till.Sub(e.now).Milliseconds(), 10), '}'))
 }

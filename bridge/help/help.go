@@ -48,7 +48,10 @@ func Text(c *cobra.Command, all bool) string {
 		b.WriteString(rootMore)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%s --help-all says more, and lists %d more flags.\n", c.CommandPath(), hidden)
+		if c.HasParent() {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s --help-all says more, and lists %d more flags.\n", c.CommandPath(), hidden)
 	}
 	return b.String()
 }
@@ -153,7 +156,7 @@ var Groups = []struct {
 	Commands []string
 }{
 	{"Every day", []string{"run", "tools", "call", "approve", "who"}},
-	{"Rules, answers and the record", []string{"policy", "approvals", "grants", "audit"}},
+	{"Rules, answers and the record", []string{"policy", "approvals", "grants", "audit", "halt", "resume"}},
 	{"Clients, proposals and other servers", []string{"client", "serve", "propose", "withdraw", "attach"}},
 	{"The room, and this program", []string{"gateway", "token", "watch", "doctor", "completion", "version"}},
 }

@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // A Halter is an Inbox of a bridge that the person at this machine can halt. Nobody else can:
@@ -27,27 +26,8 @@ type Halt struct {
 	Cancel bool   `json:"cancel,omitempty"` // tell the server to end what it is at, too
 }
 
-// Halted is how a bridge is halted.
-type Halted struct {
-	By     string    `json:"by"` // by a name that policies have
-	Reason string    `json:"reason,omitempty"`
-	Since  time.Time `json:"since"`
-}
-
 // MaxReason is how many characters are kept of a reason.
 const MaxReason = 500
 
 // NotHaltable is the error of whoever is asked to halt what is no bridge of this machine.
 var NotHaltable = errors.New("this inbox belongs to no bridge that could be halted")
-
-func (l lookOnly) Halt(ctx context.Context, h Halt) (Halted, error) {
-	if in, is := l.Inbox.(Halter); is {
-		return in.Halt(ctx, h)
-	}
-	return Halted{}, NotHaltable
-}
-
-// Resume lets more happen, which is for whoever may answer.
-func (lookOnly) Resume(context.Context, string) error {
-	return &Refusal{Reason: AnswersElsewhere}
-}

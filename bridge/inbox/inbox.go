@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -77,6 +78,13 @@ type Status struct {
 	Version    string `json:"version"`
 
 	Halted *Halted `json:"halted,omitempty"` // nil: it is not
+}
+
+// Halted is how a bridge is halted.
+type Halted struct {
+	By     string    `json:"by"` // by a name that policies have
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since"`
 }
 
 // A Grant is a remembered yes, and where it counts.

@@ -35,6 +35,18 @@ func (lookOnly) Decide(context.Context, Decision) (Outcome, error) {
 	return Outcome{}, &Refusal{Reason: AnswersElsewhere}
 }
 
+func (l lookOnly) Halt(ctx context.Context, h Halt) (Halted, error) {
+	if in, is := l.Inbox.(Halter); is {
+		return in.Halt(ctx, h)
+	}
+	return Halted{}, NotHaltable
+}
+
+// Resume lets more happen, which is for whoever may answer.
+func (lookOnly) Resume(context.Context, string) error {
+	return &Refusal{Reason: AnswersElsewhere}
+}
+
 // A Publisher is an Inbox that knows how its questions may be shown to whoever is not
 // at this machine.
 type Publisher interface {

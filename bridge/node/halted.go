@@ -1,10 +1,8 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"sync"
@@ -85,35 +83,4 @@ func shownHalt(h *engine.Halted) *inbox.Halted {
 		return nil
 	}
 	return &inbox.Halted{By: h.By, Reason: h.Why, Since: h.Since.UTC()}
-}
-
-var errNoPlace = errors.New("the bridge has no seat in the topic now, so nobody can call it: try again when it has one")
-
-// Halt and Resume are those of inbox.Halter.
-func (l *localInbox) Halt(_ context.Context, h inbox.Halt) (inbox.Halted, error) {
-	p := l.here()
-	if p == nil {
-		return inbox.Halted{}, errNoPlace
-	}
-	how := p.sidecar.Halt(engine.Halt{By: localPerson, Why: text.Strip(h.Reason, inbox.MaxReason), Cancel: h.Cancel})
-	l.Post(inbox.Event{Event: "changed", Because: approval.Halted})
-	if err := p.halt.keep(p.sidecar.Halted); err != nil {
-		return *shownHalt(&how), fmt.Errorf("it is halted, but may not be after a restart: %w", err)
-	}
-	return *shownHalt(&how), nil
-}
-
-func (l *localInbox) Resume(ctx context.Context, reason string) error {
-	p := l.here()
-	if p == nil {
-		return errNoPlace
-	}
-	if err := p.sidecar.Resume(ctx, engine.Resume{By: localPerson, Why: text.Strip(reason, inbox.MaxReason)}); err != nil {
-		return fmt.Errorf("it is halted still: that it goes on could not be put on record: %w", err)
-	}
-	l.Post(inbox.Event{Event: "changed", Because: "resumed"})
-	if err := p.halt.keep(p.sidecar.Halted); err != nil {
-		return fmt.Errorf("it goes on, but will be halted after a restart: %w", err)
-	}
-	return nil
 }

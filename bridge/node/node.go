@@ -240,6 +240,9 @@ func (n *Node) keepServer(ctx context.Context) error {
 // keepSeat joins the topic as soon as the server was launched, and does not wait until it is
 // up: calls will.
 func (n *Node) keepSeat(ctx context.Context) error {
+	if n.engine.Halted != nil {
+		n.tell(engine.Tick{}) // it says so before all else
+	}
 	if n.hosted == nil {
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -70,7 +71,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 		if from+i == at {
 			mark, l = "> ", strong
 		}
-		p.rows = append(p.rows, row{spread(mark+seen[i].what(), text.Left(seen[i].q.Deadline.Sub(now)), columns), l})
+		p.rows = append(p.rows, row{spread(mark+seen[i].what(), leftOf(&seen[i].q, now), columns), l})
 	}
 	if m.mode == listing {
 		m.listed = slices.Clone(seen)
@@ -82,7 +83,7 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	it := m.current()
 	title := fmt.Sprintf(" %d of %d   %s", m.place()+1, len(m.items), text.Cell(it.src.Label))
-	p := panel{rows: []row{{spread(title, text.Left(it.q.Deadline.Sub(now))+"   "+it.q.Short+" ", columns), bar}}}
+	p := panel{rows: []row{{spread(title, leftOf(&it.q, now)+"   "+it.q.Short+" ", columns), bar}}}
 	if m.view != nil {
 		if m.columns != columns {
 			m.page, m.columns = pageOf(m.view, columns), columns
@@ -93,6 +94,15 @@ func (m *model) drawQuestion(now time.Time, columns, lines int) panel {
 	bottom, cursor := m.bottom(m.help(now), columns, lines)
 	p.rows, p.cursor = append(p.rows, bottom...), cursor
 	return p
+}
+
+// leftOf says how much time there is to decide.
+func leftOf(q *approval.Summary, now time.Time) string {
+	left, frozen := q.Left(now)
+	if frozen {
+		return "halted, " + text.Left(left)
+	}
+	return text.Left(left)
 }
 
 // leaf is the part of the page that fits, and how much there is of it.

@@ -28,6 +28,7 @@ type about struct {
 	Of       []string `json:"of"`
 	Need     int      `json:"need"`
 	Left     float64  `json:"left_ms"`
+	Halted   bool     `json:"halted"`
 	Starting bool     `json:"starting"`
 	Seconds  uint32   `json:"seconds"`
 }
@@ -108,5 +109,5 @@ func (p *Progress) Waiting(now time.Time) (Waiting, bool) {
 		return Waiting{}, false
 	}
 	left := time.Duration(max(0, min(p.about.Left, float64(policy.MaxQuestion.Milliseconds())))) * time.Millisecond
-	return Waiting{Of: p.about.Of, Need: p.about.Need, Digest: p.about.Digest, Until: now.Add(left)}, true
+	return Waiting{Of: p.about.Of, Need: p.about.Need, Digest: p.about.Digest, Until: now.Add(left), Halted: p.about.Halted}, true
 }

@@ -14,6 +14,7 @@ type Waiting struct {
 	Need   int       // how many of them must agree yet; 0 or 1: one
 	Until  time.Time // when the time to decide is over; zero: nobody said
 	Digest string    // of the question, the short one; "" leaves it out of the words
+	Halted bool      // the bridge is halted: Until is when it would be over if the bridge went on now
 }
 
 // Words say it in a sentence without its end, not made safe to show. now is in the time zone
@@ -28,11 +29,14 @@ func (w Waiting) Words(now time.Time) string {
 		}
 		b.WriteString(People(w.Of))
 	}
-	if !w.Until.IsZero() {
+	if !w.Until.IsZero() && !w.Halted {
 		b.WriteString(" until " + text.Exact(w.Until.In(now.Location()), now))
 	}
 	if w.Digest != "" {
 		b.WriteString(" [" + w.Digest + "]")
+	}
+	if w.Halted {
+		b.WriteString("; the bridge is halted, and no time passes until it goes on")
 	}
 	return b.String()
 }

@@ -155,10 +155,20 @@ func (p *program) listQuestions(ctx context.Context) error {
 			}
 			q.AboutPolicy = false // which is for our own surfaces
 			l.add(q, "["+q.Short+"]", q.Bridge, q.From, what, cmp.Or(q.Rule, "-"),
-				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), text.Span(time.Until(q.Deadline).Round(time.Second)))
+				strconv.Itoa(q.Have)+" of "+strconv.Itoa(q.Need), leftOf(&q))
 		}
 	}
 	return l.end("nothing waits for an answer", "bridges", len(all))
+}
+
+// leftOf says how much time there is to decide.
+func leftOf(q *approval.Summary) string {
+	left, frozen := q.Left(time.Now())
+	said := text.Span(left.Round(time.Second))
+	if frozen {
+		said += ", halted"
+	}
+	return said
 }
 
 // question is the one of that name, as a person here sees it.

@@ -81,6 +81,9 @@ func (p *program) waits(w refusal.Waiting) {
 	case p.countdown == nil:
 	case w.Digest == "":
 		p.countdown.Hide()
+	case w.Halted: // no time passes
+		p.countdown.Hide()
+		p.log.Info(w.Words(time.Now()))
 	default:
 		p.countdown.Show(w.Digest, refusal.Waiting{Of: w.Of, Need: w.Need}.Words(time.Now()), w.Until)
 	}

@@ -18,9 +18,8 @@ func (p *program) root() *cobra.Command {
 		Short: "Let the people and agents in a room use an MCP server, under your rules",
 		Long: `Let the people and agents in a room use an MCP server, under your rules.
 
-"run" starts an ordinary MCP server and takes a seat in a topic on its behalf.
-The others there see its tools; what they may call, you decide. Without
---gateway everything on this machine meets in a topic (a room) of its own.`,
+"run" seats an MCP server in a topic, which is a room. The others there see its
+tools; what they may call, you decide. By default all is on this machine.`,
 		Example: `  mcpx-bridge run -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge tools
   mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
@@ -56,6 +55,8 @@ The others there see its tools; what they may call, you decide. Without
 		p.watchCommand(),
 		p.approveCommand(),
 		p.approvalsCommand(),
+		p.haltCommand(),
+		p.resumeCommand(),
 		p.grantsCommand(),
 		p.policyCommand(),
 		p.auditCommand(),

@@ -109,6 +109,9 @@ type settings struct {
 	Remember   string
 	DelegateTo string
 
+	// halt
+	Cancel bool
+
 	// client
 	Scope  string
 	DryRun bool

@@ -175,6 +175,12 @@ func (h *Hall) Status(context.Context) (inbox.Status, error) {
 		ServerUp: true, Pending: len(h.questions()), Policy: "/etc/policy.yaml", Audit: "/var/audit.jsonl", AuditOK: true, PID: 1, Version: "test"}, nil
 }
 
+func (h *Hall) haltedAs() *inbox.Halted {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.halted
+}
+
 func (h *Hall) questions() []approval.Summary {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -29,9 +29,3 @@ func (h *Hall) Resume(context.Context, string) error {
 	h.Post(inbox.Event{Event: "changed"})
 	return nil
 }
-
-func (h *Hall) haltedAs() *inbox.Halted {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.halted
-}

@@ -136,6 +136,25 @@ func (c *Client) Revoke(ctx context.Context, id string) (bool, error) {
 	return was.Revoked, err
 }
 
+// Halt is [inbox.Halter]'s. After an error [Client.Status] says whether the bridge is halted.
+func (c *Client) Halt(ctx context.Context, h inbox.Halt) (how inbox.Halted, err error) {
+	body, err := json.Marshal(h)
+	if err != nil {
+		return how, err
+	}
+	err = c.ask(ctx, http.MethodPost, "/halt", body, &how)
+	return how, err
+}
+
+// Resume is [inbox.Halter]'s. After an error [Client.Status] says whether the bridge is halted.
+func (c *Client) Resume(ctx context.Context, reason string) error {
+	body, err := json.Marshal(resumeBody{reason})
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, http.MethodPost, "/resume", body, &nothing{})
+}
+
 // Watch is that of [inbox.Inbox]. It ends with an error when the bridge goes away or
 // finds us too slow.
 func (c *Client) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {

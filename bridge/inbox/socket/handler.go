@@ -76,6 +76,10 @@ type (
 		Digest string          `json:"digest"`
 		Result json.RawMessage `json:"result"`
 	}
+	resumeBody struct {
+		Reason string `json:"reason"`
+	}
+	nothing struct{}
 	failure struct {
 		Error string `json:"error"`
 	}
@@ -142,6 +146,22 @@ func (h *handler) decide(r *http.Request) (any, error) {
 		return nil, bad("result is missing")
 	}
 	return or(h.in.Decide(r.Context(), inbox.Decision{ID: r.PathValue("id"), Digest: a.Digest, Result: a.Result}))
+}
+
+func halt(in inbox.Halter, r *http.Request) (any, error) {
+	var h inbox.Halt
+	if err := readBody(r, "a halt", &h); err != nil {
+		return nil, err
+	}
+	return or(in.Halt(r.Context(), h))
+}
+
+func resume(in inbox.Halter, r *http.Request) (any, error) {
+	var b resumeBody
+	if err := readBody(r, "a resume", &b); err != nil {
+		return nil, err
+	}
+	return nothing{}, in.Resume(r.Context(), b.Reason)
 }
 
 // readBody reads what stands in the body of a request; what names it.
