@@ -21,6 +21,7 @@ func (v violation) String() string {
 type checker struct {
 	w          *scene
 	violations []violation
+	halting
 
 	proc       *life // nil while there is none
 	claims     map[envelopeKey]*claim
@@ -83,6 +84,7 @@ func (c *checker) forget() {
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
+	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.untaken, c.used, c.requesting, c.twofold = map[string]bool{}, map[string]int{}, map[string][]envelopeKey{}, nil
 }
 

@@ -70,6 +70,7 @@ const (
 	flood                      // somebody says more than can be known again
 	lure                       // somebody requests something that has nothing to do with the proposal it names, or of nobody who could do it
 	neverUp                    // the server fails when it is started for the first time, and again
+	halts                      // the owner halts the bridge, and lets it go on
 	faults                     // how many there are
 )
 
@@ -144,6 +145,7 @@ var kinds = [faults]struct {
 	flood:         {"flood", .8},
 	lure:          {"lure", .5},
 	neverUp:       {"never_up", .4},
+	halts:         {"halt", .8},
 }
 
 func (f Fault) String() string { return kinds[f].name }

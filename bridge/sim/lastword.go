@@ -44,6 +44,7 @@ var refusals = map[int]refusalRule{
 		return cl.takenBackAt > 0 && cl.shown || slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
 	},
 	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
+	-31015: func(c *checker, _ *claim) bool { return c.halted() },
 	-31014: func(c *checker, cl *claim) bool {
 		return c.mayBeTakenUnread(cl) || slices.ContainsFunc(c.order, func(of *claim) bool {
 			return of != cl && of.proc == cl.proc && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled || of.answered)
@@ -60,7 +61,7 @@ func (cl *claim) forTheSameAs(of *claim) bool {
 // rejectWords are the words for a proposal that is not served, as such codes
 // (WIRE 7.8).
 var rejectWords = map[string][]int{"incapable": {-32601, -32602, -31007}, "invalid": {-32600, -32602}, "policy": {-31003, -31004},
-	"busy": {-31005, -31006}, "resource_limit": {-31013}, "disagree": {-31001}, "timeout": {-31002}, "other": {-31001, -31009, -31011}}
+	"busy": {-31005, -31006, -31015}, "resource_limit": {-31013}, "disagree": {-31001}, "timeout": {-31002}, "other": {-31001, -31009, -31011}}
 
 // refused holds a refusal against the model when the bridge says that it makes
 // it: that it is told may take long.
@@ -98,7 +99,7 @@ func (c *checker) forbidden(cl *claim) bool {
 
 func (c *checker) lastReject(cl *claim, word, detail string) {
 	codes, known := rejectWords[word]
-	if word == "busy" && c.serverKnown() && c.forbidden(cl) {
+	if word == "busy" && c.serverKnown() && c.forbidden(cl) && !c.halted() {
 		c.blame("S4", "%v is rejected as busy, as if it were worth another try, and the policy denies it", cl)
 	}
 	switch {
@@ -146,7 +147,7 @@ func (c *checker) mayBeLate(cl *claim) bool {
 }
 
 func (c *checker) tookTheirTime(cl *claim) bool {
-	waited := c.w.now - cl.heardAt // what is on record of the question may have been written late, after a sleep
+	waited := c.w.now - cl.heardAt - c.stood(cl.heardAt, c.w.now) // what is on record of the question may have been written late, after a sleep
 	turn, asks := c.shortestTurn(cl)
 	late := asks && waited >= turn || cl.allowed && waited >= startWithin
 	return cl.question != "" && late

@@ -21,12 +21,16 @@ func (w *world) start() {
 	w.check.begun(&p.life, w.book())
 	kept := w.drawer.read()
 	w.check.restored(kept)
+	halted := w.keptHalt()
+	if halted != nil {
+		w.check.haltedNow()
+	}
 	p.sidecar = bridge.New(bridge.Options{
 		Engine: engine.Config{
 			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
 			Timeout: callTime, MaxCalls: w.o.MaxCalls, Session: fmt.Sprintf("s%d-", p.number), Topic: "lobby", Gateway: "a gateway", Server: "a server", Dir: "/srv", Command: "c1",
 			Desk:  approval.Options{Grants: kept},
-			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, ToolsRequest: w.o.Offers, Share: w.o.Share,
+			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, Halted: halted, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Noted: p.note, Emit: p.hear,
 		Remember: p.remember,

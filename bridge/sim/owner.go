@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 )
@@ -19,6 +21,51 @@ func (w *world) reload() {
 		w.proc.tell(engine.Reloaded{Policy: w.book().loaded})
 	}
 	w.company.relyAll()
+}
+
+// halt stops everything for a while; cancel: what runs, too.
+func (w *world) halt() {
+	w.owner.halts++
+	d := newDice(w.o.Seed, fmt.Sprint("halt", w.owner.halts))
+	w.resumeIn(d.between(0, pick(d, time.Second, time.Minute)))
+	cancel := d.chance(.3)
+	w.check.haltedNow()
+	if cancel {
+		w.check.cancelsAll()
+	}
+	w.trace.note(w.now, "halt", fmt.Append(nil, cancel))
+	how := w.proc.sidecar.Halt(engine.Halt{By: "local", Why: "enough of it", Cancel: cancel})
+	w.owner.halted = &how
+	w.proc.settle()
+}
+
+// resumeIn lets the bridge go on after a while, whichever life of it there is then, and
+// forgets the halt when it does: what is kept of it is taken away last.
+func (w *world) resumeIn(wait time.Duration) {
+	w.after(wait, func() {
+		p := w.proc
+		switch {
+		case p == nil:
+		case p.sidecar.Halted() == nil:
+			w.owner.halted = nil
+			return
+		default:
+			w.trace.note(w.now, "resume", nil)
+			p.sidecar.Handle(engine.Resume{By: "local"})
+			p.settle()
+		}
+		w.resumeIn(45 * time.Second) // a disk may take its time
+	})
+}
+
+// keptHalt is how a life of the bridge begins halted, nil if it does not: as is kept in a file,
+// or as its record ends.
+func (w *world) keptHalt() *engine.Halted {
+	last := func(event string) int { return bytes.LastIndex(w.log.text, []byte(`"event":"`+event+`"`)) }
+	if w.owner.halted == nil && last("halted") > last("resumed") {
+		return &engine.Halted{By: "local"}
+	}
+	return w.owner.halted
 }
 
 // mayRevoke: there is something to take back.

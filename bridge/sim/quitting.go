@@ -24,6 +24,13 @@ func (c *checker) moot(cl *claim) {
 	c.mustHear(l, 2)
 }
 
+// cancelsAll: the bridge is told to end what runs, as it is halted.
+func (c *checker) cancelsAll() {
+	for _, cl := range c.order {
+		c.moot(cl)
+	}
+}
+
 // mustHear looks in a while whether the server has heard that a line is moot, and once
 // more: a machine that slept has its timers due before what it has to say.
 func (c *checker) mustHear(l *line, tries int) {

@@ -117,6 +117,7 @@ var mishaps = []mishap{
 	{noise, (*play).unserved, func(w *play) { w.child.babble(0) }},
 	{powerCut, (*play).kept, func(w *play) { w.crashed(true) }},
 	{flood, (*play).unheard, func(w *play) { w.flood() }},
+	{halts, (*play).dead, func(w *play) { w.halt() }},
 }
 
 // attack is what the attacker does.

@@ -43,6 +43,7 @@ func (c *checker) starts(cl *claim) {
 			c.blame("AI-14", "%v starts by %v, of %v %d are needed now", cl, cl.votes, w.of, w.need)
 		}
 	}
+	c.startsHalted(cl)
 	c.startsAsRead(cl)
 	c.startsFor(cl)
 	cl.started, cl.since, cl.life = true, c.w.now, c.w.server.life
@@ -55,6 +56,9 @@ func (c *checker) recorded(records [][]byte) {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			c.blame("I4", "a record cannot be read: %v", err)
 			return
+		}
+		if r.Event == "resumed" {
+			c.goesAt = len(c.w.log.text)
 		}
 		cl := c.names[r.Call]
 		if cl == nil {

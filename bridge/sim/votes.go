@@ -143,6 +143,9 @@ func (c *checker) namesAnother(rpc []byte, linked *asked) bool {
 func (c *checker) localAnswer(a approval.Answer) {
 	cl := c.questions[a.Question]
 	digest, ok := c.local[a.Question]
+	if !c.countsWhileHalted(a) {
+		return
+	}
 	c.filedAnswer(a, digest)
 	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] || cl.question != a.Question { // of one that came back another question is open
 		return
@@ -159,7 +162,7 @@ func (c *checker) agreed(cl *claim, w way) int {
 	counted := map[string]bool{}
 	for _, v := range cl.votes {
 		listed := slices.Contains(w.of, v.who) || slices.Contains(w.to, v.who) && slices.Contains(cl.passed, v.who)
-		if v.who != cl.from && listed && v.at-cl.askedAt <= w.within {
+		if v.who != cl.from && listed && v.at-cl.askedAt-c.stood(cl.askedAt, v.at) <= w.within {
 			counted[v.who] = true
 		}
 	}

@@ -121,6 +121,9 @@ func (p *process) met(event string) {
 }
 
 func (p *process) settle() {
+	if p.w.check.halted() && p.alive() && p.sidecar.Halted() == nil {
+		p.w.check.goesOn()
+	}
 	p.arm()
 	if p.flush != nil {
 		return
@@ -183,6 +186,9 @@ type owner struct {
 	dice  dice
 	now   int // of Options.Policies
 	books []*rulebook
+
+	halts  int            // so far
+	halted *engine.Halted // what is kept of the last; nil: nothing
 }
 
 // book is the policy in force.
