@@ -51,7 +51,7 @@ func (e *Engine) noteHalt(reason string) {
 // auditUp: records can be written again.
 func (e *Engine) auditUp() {
 	e.auditDown = false
-	if e.halted != nil && e.haltNoted != 0 {
+	if e.halted != nil && e.haltNoted != 0 && e.resuming == 0 { // or it would stand behind the record that it goes on (seed 1454)
 		e.noteHalt("")
 	}
 }
@@ -118,7 +118,9 @@ func (e *Engine) haltSynced(ev Synced) {
 // goOn goes on, or stays halted where that could not be put on disk.
 func (e *Engine) goOn(err error) {
 	e.resuming = 0
-	if err == nil {
+	if err != nil {
+		e.noteHalt("") // the record may say that it goes on
+	} else {
 		e.halted = nil
 		e.queueDesk(e.desk.Resume(e.now))
 		if e.server.up {

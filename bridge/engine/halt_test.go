@@ -337,3 +337,27 @@ func TestTheReasonOfAHaltKeepsSecrets(t *testing.T) {
 		t.Errorf("bob reads %s", f)
 	}
 }
+
+// Records can be written again while it is on its way to the disk that the bridge goes on: that
+// it was halted must not stand behind that.
+func TestTheRecordEndsAsTheBridgeIs(t *testing.T) {
+	for _, err := range []error{nil, errors.New("no space left on device")} {
+		s := newStage(t, "mcpx/v0.1")
+		s.synced = false
+		s.halt()
+		s.do(Resume{By: "local"})
+		goesOn := s.tickets[len(s.tickets)-1]
+		s.do(Unrecorded{Err: errors.New("a disk that fails")})
+		s.do(AuditUp{})
+		s.do(Synced{Ticket: goesOn, Err: err})
+		last := record.Event("")
+		for _, r := range s.notes {
+			if r.Event == record.Halted || r.Event == record.Resumed {
+				last = r.Event
+			}
+		}
+		if halted := s.engine.Halted() != nil; halted != (err != nil) || halted != (last == record.Halted) {
+			t.Errorf("after %v it is halted: %v, and the record ends with %s", err, halted, last)
+		}
+	}
+}
