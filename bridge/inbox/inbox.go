@@ -119,6 +119,13 @@ const Said = ", who said: "
 // asked. A second one that closes it says what came of that, where the asker does.
 const Answered = "answered"
 
+// The Because of an Event that is about no question, and says that the bridge was halted, or
+// that it goes on.
+const (
+	WasHalted = "halted"
+	GoesOn    = "resumed"
+)
+
 // A Decision answers a question.
 type Decision struct {
 	ID     string          `json:"id"`     // of the question, whole

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -257,6 +258,9 @@ func (l *localInbox) Revoke(_ context.Context, id string) (bool, error) {
 
 var errNoPlace = errors.New("the bridge has no seat in the topic now, so nobody can call it: try again when it has one")
 
+// resumeTime is how long a disk may take until it is on it that the bridge goes on.
+const resumeTime = time.Minute
+
 // Halt and Resume are those of inbox.Halter.
 func (l *localInbox) Halt(_ context.Context, h inbox.Halt) (inbox.Halted, error) {
 	p := l.here()
@@ -264,7 +268,7 @@ func (l *localInbox) Halt(_ context.Context, h inbox.Halt) (inbox.Halted, error)
 		return inbox.Halted{}, errNoPlace
 	}
 	how := p.sidecar.Halt(engine.Halt{By: localPerson, Why: text.Strip(h.Reason, inbox.MaxReason), Cancel: h.Cancel})
-	l.Post(inbox.Event{Event: "changed", Because: approval.Halted})
+	l.Post(inbox.Event{Event: "changed", Because: inbox.WasHalted})
 	if err := p.halt.keep(p.sidecar.Halted); err != nil {
 		return *shownHalt(&how), fmt.Errorf("it is halted, but may not be after a restart: %w", err)
 	}
@@ -276,10 +280,12 @@ func (l *localInbox) Resume(ctx context.Context, reason string) error {
 	if p == nil {
 		return errNoPlace
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime) // who hangs up has said it all the same
+	defer cancel()
 	if err := p.sidecar.Resume(ctx, engine.Resume{By: localPerson, Why: text.Strip(reason, inbox.MaxReason)}); err != nil {
-		return fmt.Errorf("it is halted still: that it goes on could not be put on record: %w", err)
+		return fmt.Errorf("it is halted still, as it is not on record that it goes on: %w", err)
 	}
-	l.Post(inbox.Event{Event: "changed", Because: "resumed"})
+	l.Post(inbox.Event{Event: "changed", Because: inbox.GoesOn})
 	if err := p.halt.keep(p.sidecar.Halted); err != nil {
 		return fmt.Errorf("it goes on, but will be halted after a restart: %w", err)
 	}

@@ -37,7 +37,11 @@ func (m *model) draw(now time.Time, columns, lines int) panel {
 func (m *model) waiting() string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(m.sources)) {
-		names = append(names, text.Cell(m.sources[name].Label))
+		label := text.Cell(m.sources[name].Label)
+		if m.sources[name].Halted {
+			label += " (halted)"
+		}
+		names = append(names, label)
 	}
 	if len(names) == 0 {
 		return "no bridge to watch is running on this machine; waiting for one (q quits)"

@@ -105,6 +105,7 @@ func (m *model) say(format string, args ...any) {
 // end of the source.
 func (m *model) take(src *Found, list []approval.Summary, news []inbox.Event) {
 	for _, e := range news {
+		m.haltedOrNot(src, e)
 		switch {
 		case e.Event == "closed":
 			m.closed(src, e)
@@ -118,6 +119,18 @@ func (m *model) take(src *Found, list []approval.Summary, news []inbox.Event) {
 	clear(m.told)
 	m.lists[src.Name] = list
 	m.arrange()
+}
+
+// haltedOrNot takes the news that a bridge is halted, or goes on. A bridge at this terminal has
+// logged it.
+func (m *model) haltedOrNot(src *Found, e inbox.Event) {
+	words := map[string]string{inbox.WasHalted: "is halted: nothing starts until it is resumed", inbox.GoesOn: "goes on"}[e.Because]
+	if e.ID != "" || words == "" {
+		return
+	}
+	if src.Halted = e.Because == inbox.WasHalted; !m.resident {
+		m.say("%s %s", text.Cell(src.Label), words)
+	}
 }
 
 // maxLeft bounds what is kept of questions of which no news came.

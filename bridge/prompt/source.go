@@ -13,6 +13,8 @@ type Found struct {
 	inbox.Inbox
 	Name  string // distinct from all others'
 	Label string // for people
+
+	Halted bool // when it was found; from then on it says so itself
 }
 
 // A Finder returns the inboxes that there are now, without those whose names
@@ -32,7 +34,7 @@ func Bridges(dir string, want func(inbox.Status) bool) Finder {
 			if err != nil || want != nil && !want(c.Known) {
 				continue // nobody lives there, or not for us
 			}
-			found = append(found, &Found{c, path, c.Known.ID + " in " + c.Known.Topic})
+			found = append(found, &Found{c, path, c.Known.ID + " in " + c.Known.Topic, c.Known.Halted != nil})
 		}
 		return found, err
 	}

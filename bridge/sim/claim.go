@@ -120,6 +120,19 @@ type asked struct {
 	erredAt  time.Duration // it was answered with an error; 0: it was not
 }
 
+// A halt is a time in which that is so.
+type halt struct {
+	from, till time.Duration
+	goesOn     bool
+}
+
+// halting is what the checker knows of it in this life of the bridge.
+type halting struct {
+	halts    []halt
+	goesAt   int             // bytes of the log with the record that the bridge goes on; 0: there is none since the last halt
+	haltedBy map[*claim]bool // what somebody had agreed to, or a rule allows, and had not started when a halt came
+}
+
 // ownWord: the bridge answers it itself, without the server.
 func (cl *claim) ownWord() bool { return cl.method == "ping" || cl.method == "initialize" }
 

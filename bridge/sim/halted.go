@@ -9,19 +9,6 @@ import (
 // The owner may halt the bridge (DESIGN 7): from then on nothing starts, and the time of
 // questions stands still, until the owner has said that it goes on and that is on the disk.
 
-// A halt is a time in which that is so.
-type halt struct {
-	from, till time.Duration
-	goesOn     bool
-}
-
-// halting is what the checker knows of it in this life of the bridge.
-type halting struct {
-	halts    []halt
-	goesAt   int             // bytes of the log with the record that the bridge goes on; 0: there is none since the last halt
-	haltedBy map[*claim]bool // what somebody had agreed to, or a rule allows, and had not started when a halt came
-}
-
 // halted: it was told to halt, and nobody could see yet that it goes on.
 func (c *checker) halted() bool { return len(c.halts) > 0 && !c.halts[len(c.halts)-1].goesOn }
 
@@ -37,7 +24,9 @@ func (c *checker) haltedNow() {
 			c.haltedBy[cl] = true
 		}
 	}
-	c.void(func(*asked) bool { return true }) // it is taken away from all, and put anew
+	for _, a := range c.askOrder {
+		a.closed = true // it is taken away from all, and put anew
+	}
 }
 
 // goesOn: the bridge says that it is halted no more.

@@ -168,6 +168,46 @@ func TestAnAgentWithAShellDoesNotAnswerItsOwnCall(t *testing.T) {
 	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
 		t.Errorf("the caller got %s", got)
 	}
+	if code, _, errs := typed(t, state, "halt", "--reason", "who goes there"); code != exitDone { // which only tightens
+		t.Errorf("halt exits %d: %s", code, errs)
+	}
+	term.Sees("halted, by the person at the bridge: who goes there")
+	code, _, errs := typed(t, state, "resume")
+	if code != exitFailed || !strings.Contains(errs, "fs: it is halted still") || !strings.Contains(errs, "hint: start it without --answers terminal") {
+		t.Errorf("resume exits %d: %s", code, errs)
+	}
+}
+
+// Whoever answers sees that a bridge is halted, and how much time stands still; a yes does not
+// count, and does when it goes on.
+func TestApproveShowsAHalt(t *testing.T) {
+	h := inboxtest.New("fs")
+	state := openHall(t, h)
+	term := prompttest.Open(t, 120, 30)
+	stop := at(t, term, state, "approve")
+	term.Sees("nothing to decide; watching fs in lobby (q quits)")
+	halt := func(args ...string) {
+		t.Helper()
+		if code, _, errs := typed(t, state, args...); code != exitDone {
+			t.Fatalf("%s exits %d: %s", args[0], code, errs)
+		}
+	}
+	halt("halt", "--reason", "mad agents")
+	term.Sees("fs in lobby is halted: nothing starts until it is resumed", "watching fs in lobby (halted) (q quits)")
+	h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	halt("resume")
+	term.Sees("fs in lobby goes on", "agent-a requests permission to execute write_file", " 4:5")
+	halt("halt", "--reason", "mad agents")
+	term.Sees("1 of 1   fs in lobby", "halted, 4:5")
+	halt("resume")
+	term.Misses("halted, 4:5")
+	agree(term, func() bool { return len(h.Settled) > 0 })
+	if s := h.Next(t); s.Outcome != approval.Allowed {
+		t.Errorf("it is %v", s.Outcome)
+	}
+	if code := stop(); code != exitDone {
+		t.Errorf("approve exits %d", code)
+	}
 }
 
 // Without a terminal run asks nobody there, nor with --json or a dumb one.

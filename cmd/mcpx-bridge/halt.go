@@ -97,7 +97,11 @@ func (p *program) resume(ctx context.Context, named []string) error {
 	return p.eachMeant(ctx, named, func(c *socket.Client) error {
 		was := c.Known.Halted
 		if was != nil {
-			if err := c.Resume(ctx, p.s.Reason); err != nil {
+			err := c.Resume(ctx, p.s.Reason)
+			if r, is := errors.AsType[*inbox.Refusal](err); is && r.Reason == inbox.AnswersElsewhere {
+				return fail(exitFailed, "start it without --answers terminal, resume it, and start it again as before", "it is halted still, as nobody resumes it from elsewhere (--answers terminal)")
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -145,13 +149,16 @@ func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket
 	if len(meant) == 0 {
 		return fail(exitFailed, "these run: "+here(all), "no bridge that is meant runs on this machine")
 	}
-	var failed []error
+	var failed error
 	for _, c := range meant {
 		if err := do(c); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", c.Known.ID, err))
+			if failed != nil {
+				p.log.Error(text.Line(failed.Error()))
+			}
+			failed = fmt.Errorf("%s: %w", c.Known.ID, err)
 		}
 	}
-	return errors.Join(failed...)
+	return failed
 }
 
 // here names bridges and their topics.

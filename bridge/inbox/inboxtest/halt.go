@@ -16,7 +16,7 @@ func (h *Hall) Halt(_ context.Context, why inbox.Halt) (inbox.Halted, error) {
 	if h.halted == nil {
 		h.halted = &inbox.Halted{By: "local", Reason: why.Reason, Since: time.Now()}
 		h.act("", h.desk.Halt(time.Now(), "halted"))
-		h.Post(inbox.Event{Event: "changed"})
+		h.Post(inbox.Event{Event: "changed", Because: inbox.WasHalted})
 	}
 	return *h.halted, nil
 }
@@ -26,6 +26,6 @@ func (h *Hall) Resume(context.Context, string) error {
 	defer h.mu.Unlock()
 	h.halted = nil
 	h.act("", h.desk.Resume(time.Now()))
-	h.Post(inbox.Event{Event: "changed"})
+	h.Post(inbox.Event{Event: "changed", Because: inbox.GoesOn})
 	return nil
 }
