@@ -32,6 +32,18 @@ func (e *Engine) halt(ev Halt) {
 	}
 }
 
+// ownerSaid takes the word of the person at this machine where it is about no question.
+func (e *Engine) ownerSaid(ev Event) {
+	switch ev := ev.(type) {
+	case Revoked:
+		e.revoke(ev.Grant)
+	case Halt:
+		e.halt(ev)
+	case Resume:
+		e.resumeOn(ev)
+	}
+}
+
 // beginHalted is the first that happens in a run that is halted as one before it was.
 func (e *Engine) beginHalted() {
 	e.unsaid = false

@@ -71,18 +71,14 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.hostAnswered(ev)
 	case HostLeft:
 		e.hostLeft()
-	case Revoked:
-		e.revoke(ev.Grant)
+	case Revoked, Halt, Resume:
+		e.ownerSaid(ev)
 	case Synced:
 		e.synced(ev)
 	case Unrecorded:
 		e.unrecorded(ev)
 	case AuditUp:
 		e.auditUp()
-	case Halt:
-		e.halt(ev)
-	case Resume:
-		e.resumeOn(ev)
 	case Checkpoint:
 		e.checkpoint(ev)
 	case Stopping:
