@@ -90,6 +90,7 @@ func (e *Engine) startNothing() {
 		e.endClaims(r)
 	})
 	e.then(e.remindAll)
+	e.then(e.tellHalted)
 }
 
 // cancelRunning ends what participants have the server do.
@@ -135,6 +136,7 @@ func (e *Engine) goOn(err error) {
 	} else {
 		e.halted = nil
 		e.queueDesk(e.desk.Resume(e.now))
+		e.tellHalted()
 		if e.server.up {
 			e.tellToolsChanged() // whoever asked for them meanwhile was refused
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,27 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-func (s *stage) halt() { s.do(Halt{By: "local", Why: "the agents have gone mad"}) }
+func (s *stage) halt() {
+	s.t.Helper()
+	s.do(Halt{By: "local", Why: "the agents have gone mad"})
+	s.toldAll(`"halted":true,"by":"local","reason":"the agents have gone mad"`)
+}
+
+// toldAll checks that all in the topic were told this, once, and forgets it.
+func (s *stage) toldAll(part string) {
+	s.t.Helper()
+	told := 0
+	s.frames = slices.DeleteFunc(s.frames, func(f string) bool {
+		is := strings.Contains(f, Halting)
+		if is && !strings.Contains(f, `"to":`) && strings.Contains(f, part) {
+			told++
+		}
+		return is
+	})
+	if told != 1 && s.engine.room.seated {
+		s.t.Errorf("%s was told %d times", part, told)
+	}
+}
 
 func (s *stage) resumes() {
 	s.t.Helper()
@@ -18,6 +39,7 @@ func (s *stage) resumes() {
 	if s.engine.Halted() != nil {
 		s.t.Fatal("it is halted still")
 	}
+	s.toldAll(`"halted":false`)
 }
 
 // refusedAsHalted checks that bob, and nobody else, was told, and forgets it.
@@ -235,6 +257,7 @@ func TestABridgeThatStartsIsHaltedFromItsFirstMoment(t *testing.T) {
 	since := time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
 	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, allowsSome), Halted: &Halted{By: "local", Why: "since yesterday", Since: since}})
 	s.seat()
+	s.toldAll("since yesterday")
 	if s.notes[0].Event != record.Halted {
 		t.Errorf("the first that is on record is %+v", s.notes[0])
 	}
@@ -332,6 +355,9 @@ func TestTheReasonOfAHaltKeepsSecrets(t *testing.T) {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	s := askingStage(t, d, asksAlice)
 	s.do(Halt{By: "local", Why: "token=HUSH was leaked"})
+	if strings.Contains(s.only(), "HUSH") {
+		t.Error("all in the topic read it")
+	}
 	s.call("bob", "e1", "1", "read_file", path)
 	if f := s.only(); strings.Contains(f, "HUSH") || strings.Contains(s.recorded(record.Halted), "HUSH") {
 		t.Errorf("bob reads %s", f)

@@ -380,6 +380,23 @@ func (e *Engine) tell(method string, payload []byte) {
 	e.send(wire.Notice, &wire.Envelope{Kind: wire.Notification, Method: method, Payload: payload})
 }
 
+// Halting is the notification by which all in the topic hear that the bridge is halted, or that
+// it goes on: {"halted":true,"by":WHO,"reason":WHY}, or {"halted":false}.
+const Halting = "notifications/mcpx/halted"
+
+// tellHalted tells all how it is.
+func (e *Engine) tellHalted() {
+	params := []byte(`{"halted":false}`)
+	if h := e.halted; h != nil {
+		params = jsonrpc.AppendQuote([]byte(`{"halted":true,"by":`), h.By)
+		if why := e.policy.RedactText(h.Why); why != "" {
+			params = jsonrpc.AppendQuote(append(params, `,"reason":`...), why)
+		}
+		params = append(params, '}')
+	}
+	e.tell(Halting, jsonrpc.AppendNotification(nil, Halting, params))
+}
+
 // refusedArgs is how many bytes of the arguments of a denied call go on record;
 // of longer ones only how many they were. What ran, or was asked about, has more
 // room (argsMax).

@@ -51,6 +51,9 @@ func (e *Engine) connected(ev Seated) {
 	}
 	e.release()
 	e.queueDesk(e.desk.Reask(e.now))
+	if e.halted != nil {
+		e.tellHalted()
+	}
 }
 
 // A Mute is something that a seat may not send and that the work needs.

@@ -144,10 +144,31 @@ func (w *Watch) notification(e *wire.Envelope, at time.Time) []byte {
 			}
 		}
 		return nil
+	case e.Method == engine.Halting:
+		return w.halted(e, at)
 	case unspoken(e.Method):
 		return nil
 	}
 	return w.fit(client.FrameLine(e, at))
+}
+
+// halted tells that a bridge is halted, or goes on.
+func (w *Watch) halted(e *wire.Envelope, at time.Time) []byte {
+	var said struct {
+		Halted     bool
+		By, Reason string
+	}
+	if json.Unmarshal(e.Message.Get(jsonrpc.Params), &said) != nil {
+		return nil
+	}
+	how := " goes on"
+	if said.Halted {
+		how = " is halted by " + refusal.People([]string{said.By})
+	}
+	if said.Halted && said.Reason != "" {
+		how += ": " + said.Reason
+	}
+	return w.fit([]byte(at.Format(time.TimeOnly) + " " + text.Cell(e.From+how)))
 }
 
 // progress takes what a bridge says of its start and of an approval. What a server counts is for its caller.
@@ -198,6 +219,8 @@ func outcome(e *wire.Envelope) string {
 	switch {
 	case !refusal.IsOurs(int(h.Code)):
 		return "error: " + text.Cut(h.Message, 80)
+	case int(h.Code) == refusal.CodeHalted:
+		return "refused: halted"
 	case h.By != "":
 		return "denied by " + text.Cut(h.By, 80)
 	}

@@ -107,3 +107,24 @@ func TestACallThatWaitsForAStartSaysSoOnce(t *testing.T) {
 		t.Errorf("it says\n%s", said.String())
 	}
 }
+
+// A halt is told by whom and why; what is refused because of it was denied by nobody.
+func TestAHaltIsALine(t *testing.T) {
+	var w view.Watch
+	var said strings.Builder
+	for _, e := range []*wire.Envelope{
+		frame(t, "h", "fs", "zoe", "mcp/request:notifications/mcpx/halted", "", `{"jsonrpc":"2.0","method":"notifications/mcpx/halted","params":{"halted":true,"by":"local","reason":"mad\u001b agents"}}`),
+		frame(t, "r", "fs", "zoe", "mcp/response:tools/call:x", `,"correlation_id":"before"`, `{"jsonrpc":"2.0","id":2,"error":{"code":-31015,"message":"no","data":{"reason":"halted","by":"local"}}}`),
+		frame(t, "g", "fs", "zoe", "mcp/request:notifications/mcpx/halted", "", `{"jsonrpc":"2.0","method":"notifications/mcpx/halted","params":{"halted":false}}`),
+		frame(t, "n", "fs", "zoe", "mcp/request:notifications/mcpx/halted", "", `{"jsonrpc":"2.0","method":"notifications/mcpx/halted","params":[]}`),
+	} {
+		said.Write(w.Line(e, time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)))
+	}
+	want := `12:00:00 fs is halted by the person at the bridge: mad\u{1b} agents
+12:00:00 zoe -> fs x; refused: halted
+12:00:00 fs goes on
+`
+	if said.String() != want {
+		t.Errorf("it says\n%s, and not\n%s", said.String(), want)
+	}
+}
