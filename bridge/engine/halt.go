@@ -113,7 +113,7 @@ func (e *Engine) resumeOn(ev Resume) {
 		e.do(Resumed{})
 		return
 	}
-	e.note(record.Record{Event: record.Resumed, By: []string{ev.By}, Detail: ev.Why})
+	e.note(record.Record{Event: record.Resumed, By: []string{ev.By}, Detail: e.policy.RedactText(ev.Why)})
 	e.resuming = e.ticket()
 	e.do(Sync{e.resuming})
 }

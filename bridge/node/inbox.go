@@ -259,7 +259,7 @@ func (l *localInbox) Revoke(_ context.Context, id string) (bool, error) {
 var errNoPlace = errors.New("the bridge has no seat in the topic now, so nobody can call it: try again when it has one")
 
 // resumeTime is how long a disk may take until it is on it that the bridge goes on.
-const resumeTime = time.Minute
+const resumeTime = 10 * time.Second
 
 // Halt and Resume are those of inbox.Halter.
 func (l *localInbox) Halt(_ context.Context, h inbox.Halt) (inbox.Halted, error) {
