@@ -22,9 +22,8 @@ func (p *program) completeNames(root *cobra.Command) {
 	for command, find := range map[string]help.Finder{
 		"call": p.peersThenTools, "propose": p.peersThenTools, "tools": p.peersThenTools,
 		"approve":        p.bridgeNames,
-		"halt":           p.bridgeNames,
-		"resume":         p.bridgeNames,
 		"approvals show": p.questionNames, "approvals allow": p.questionNames, "approvals deny": p.questionNames,
+		"halt": p.bridgeNames, "resume": p.bridgeNames,
 		"audit show": p.logNames, "audit follow": p.logNames, "audit verify": p.logNames,
 		"client wrap":   func(_ context.Context, args []string) []string { return p.clientServers(args, false) },
 		"client unwrap": func(_ context.Context, args []string) []string { return p.clientServers(args, true) },

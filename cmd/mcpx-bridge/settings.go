@@ -109,13 +109,13 @@ type settings struct {
 	Remember   string
 	DelegateTo string
 
-	// halt
-	Cancel bool
-
 	// client
 	Scope  string
 	DryRun bool
 	Force  bool
+
+	// halt
+	Cancel bool
 
 	// policy explain
 	From   string
