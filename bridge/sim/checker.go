@@ -77,6 +77,7 @@ func newChecker(w *scene) *checker {
 
 // forget is what a new life of the bridge begins with.
 func (c *checker) forget() {
+	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.askOrder, c.grants, c.stop, c.met, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
@@ -84,7 +85,6 @@ func (c *checker) forget() {
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
 	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
-	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.untaken, c.used, c.requesting, c.twofold = map[string]bool{}, map[string]int{}, map[string][]envelopeKey{}, nil
 }
 
