@@ -57,6 +57,8 @@ type crowd struct {
 	all  sync.WaitGroup // of those who end by themselves
 	over chan struct{}  // closed for the others
 
+	halts bool // somebody halts the bridge now and then, and lets it go on
+
 	mu        sync.Mutex
 	trace     []step // guarded by mu, as all that follows
 	seated    bool
@@ -144,6 +146,9 @@ func (c *crowd) meet() {
 	c.do(engine.ServerUp{Hello: engine.Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
 	for i, who := range []string{"bob", "carol", "dave"} {
 		c.all.Go(func() { c.call(who, c.dice(i)) })
+	}
+	if c.halts {
+		c.all.Go(func() { c.halt(c.dice(20)) })
 	}
 	for i, part := range []func(*rand.Rand){c.server, c.alice, c.local, c.local, c.link, c.disk, c.reload} {
 		r := c.dice(10 + i)
@@ -337,6 +342,55 @@ func (c *crowd) fail(err error) {
 		c.do(engine.Unrecorded{Err: err})
 	} else {
 		c.do(engine.AuditUp{})
+	}
+}
+
+// halt stops everything now and then.
+func (c *crowd) halt(r *rand.Rand) {
+	for range 5 {
+		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
+		c.side.Halt(engine.Halt{By: "local", Why: "enough", Cancel: r.IntN(2) == 0})
+		c.mark("halted")
+		time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
+		c.mark("resumes")
+		for c.side.Resume(c.t.Context(), engine.Resume{By: "local"}) != nil {
+			time.Sleep(10 * time.Millisecond) // the disk failed
+		}
+	}
+}
+
+func (c *crowd) mark(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trace = append(c.trace, step{kind: what})
+}
+
+// Whoever has halted a bridge can be sure, when that is said, that no call reaches the server
+// until it is let go on.
+func TestNoCallReachesTheServerWhileHalted(t *testing.T) {
+	ran, halts := 0, 0
+	for seed := range uint64(15) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, seed)
+			c.halts = true
+			c.meet()
+			ran += c.account()
+			halted := false
+			for _, s := range c.trace {
+				switch {
+				case s.kind == "halted":
+					halted = true
+					halts++
+				case s.kind == "resumes":
+					halted = false
+				case halted && s.kind == "line" && strings.Contains(s.text, `"tools/call"`):
+					t.Errorf("in the crowd of seed %d the server gets %s", seed, s.text)
+				}
+			}
+		})
+	}
+	if ran < 50 || halts != 75 {
+		t.Errorf("%d calls ran, and there were %d halts", ran, halts)
 	}
 }
 

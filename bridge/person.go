@@ -22,13 +22,14 @@ func (s *Sidecar) Decide(a approval.Answer) []approval.Act {
 }
 
 // Halt has nothing start any more, and returns how the bridge is halted: as ev says, or as it
-// was before. It waits for no disk.
+// was before. When it returns, what had started has reached the server, or waits for a disk
+// that takes longer than it may.
 func (s *Sidecar) Halt(ev engine.Halt) engine.Halted {
 	s.mu.Lock()
 	s.handleAndWake(ev)
 	how := *s.engine.Halted()
 	s.unlockAndTell()
-	s.Flush()
+	s.flushAndWait()
 	return how
 }
 
