@@ -855,3 +855,42 @@ func TestAListHoldsFromWhenItWasGiven(t *testing.T) {
 		}
 	}
 }
+
+// An initialize that was withdrawn while the server started came again when it was forgotten: the answer is to
+// that one (seed 80005518).
+func TestWhatWasWithdrawnHasNoAnswer(t *testing.T) {
+	for _, executed := range []string{"", "no"} {
+		c := aChecker()
+		s := said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "initialize", perfect: true}
+		old := c.enter(&s)
+		old.executed = executed
+		c.w.now += 16 * time.Minute
+		cl := c.enter(&s)
+		if to := c.answeredOf(cl, &letter{}); (to == old) != (executed == "") {
+			t.Errorf("the older is on record as %q, and the answer is to it: %t", executed, to == old)
+		}
+	}
+}
+
+// A frame that can be read in two ways took an id, and another request came under it before the first was
+// answered. Which came first decides whether there is such an answer (seed 80009504).
+func TestWhatCameBeforeUnderAnIDIsAnswered(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		c := aChecker()
+		s := said{id: "r", from: "mallory", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "note"}
+		if before {
+			c.unreads[s.key()]++
+		}
+		c.enter(&s)
+		if !before {
+			c.unreads[s.key()]++
+		}
+		l := &letter{envelope: envelope[letterBody]{To: []string{"mallory"}, Corr: []string{"r"}}}
+		if err := json.Unmarshal([]byte(`{"error":{"code":-32602,"data":{"executed":"no"}}}`), &l.Payload); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.ambiguous(l); got != before {
+			t.Errorf("it came before: %t, and may be answered: %t", before, got)
+		}
+	}
+}

@@ -45,6 +45,7 @@ type claim struct {
 	decidedSize  int // bytes of the log with its decision
 	denied       bool
 	unkept       bool // refused because it could not be known again, so it is not
+	spent        bool // its id had been used by a frame that can be read in two ways, which was not answered yet (seed 80009504)
 	over         bool // nothing comes of it any more: withdrawn, expired or refused before it started, or its answer was dropped
 	dropped      bool // its answer could not be delivered
 	started      bool

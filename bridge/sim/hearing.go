@@ -85,7 +85,8 @@ func (c *checker) enter(s *said) *claim {
 	case cl.earlier != nil && !(cl.earlier.unkept && cl.earlier.proc == c.proc.number) && !c.surelyForgotten(cl.earlier): // another life finds what it had refused on record, and knows it
 		cl.excused = "it was made before, and may be remembered for longer than it must"
 	}
-	if _, spent := c.unreads[s.key()]; spent {
+	if n, spent := c.unreads[s.key()]; spent {
+		cl.spent = n > 0
 		cl.excuse("its id was used for a frame that could be read in two ways")
 	}
 	cl.order = len(c.order)

@@ -34,10 +34,11 @@ func (c *checker) response(l *letter) {
 
 // answeredOf is to which of the calls of one caller under one envelope an answer
 // is: the newest earlier one that it can be to, which may have waited for so long
-// that the call was forgotten, else the newest.
+// that the call was forgotten, else the newest. What was withdrawn on record gets none of our
+// own words (seed 80005518).
 func (c *checker) answeredOf(cl *claim, l *letter) *claim {
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if old.answers == 0 && !old.dropped && (old.ownWord() || old.done() && (old.line != nil && c.said(old, l) || old.mayBeRefusedBy(l, cl))) {
+		if old.answers == 0 && !old.dropped && (old.ownWord() && old.executed == "" || old.done() && (old.line != nil && c.said(old, l) || old.mayBeRefusedBy(l, cl))) {
 			return old
 		}
 	}

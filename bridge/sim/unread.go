@@ -39,7 +39,7 @@ func (c *checker) ambiguous(l *letter) bool {
 	if len(l.To) == 0 || len(l.Corr) != 1 {
 		return false
 	}
-	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < shortestKnown && c.known(cl) && !cl.unkept {
+	if cl := c.claimOf(l.To[0], l.Corr[0]); cl != nil && c.w.now-cl.since < shortestKnown && c.known(cl) && !cl.unkept && !cl.spent {
 		return false // what comes again then is dropped
 	}
 	of := envelopeKey{l.To[0], l.Corr[0]}
