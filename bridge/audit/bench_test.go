@@ -116,7 +116,7 @@ func BenchmarkOpen(b *testing.B) {
 	mustClose(b, l)
 	b.SetBytes(int64(len(read(b, path))))
 	for b.Loop() {
-		if _, err := replayed(path, time.Now().Add(-15*time.Minute), Note{}); err != nil {
+		if _, err := replayed(path, Options{Memory: 15 * time.Minute}, Note{}); err != nil {
 			b.Fatal(err)
 		}
 	}

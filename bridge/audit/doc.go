@@ -36,7 +36,7 @@
 // body, where there is one, is a digest by which the request is known again, made
 // with a [Key] that is kept beside the log in PATH.key and is in no record.
 //
-// took, where a started has it, is what the call takes from limits; see [Runs].
+// took, where a started has it, is what the call takes from limits; see [Run].
 //
 // # Records of the log's own
 //
@@ -57,7 +57,7 @@
 //
 //	VerifyLog   is the log whole, and what is the first thing that is wrong with it?
 //	Open        where does it end, which calls have no final record, which must not run again?
-//	Runs        what have calls taken from limits? It reads the lines that say so, and no hashes.
+//	            and, for limits, what ran? Files too old for the rest it reads for that alone.
 //	Records     the records as people and programs look back at them, damaged ones too
 //	Follow      the same, as they are written
 //

@@ -21,6 +21,11 @@ type Found struct {
 	Halted   bool   // the bridge was halted, and has not gone on since
 	Calls    []Call // those without a final record, and others that came within Options.Memory; oldest first
 
+	// Runs are the calls within Options.Runs whose start says what they took, oldest first, but
+	// for those whose end says that they did not run. They are all since RunsFrom.
+	Runs     []Run
+	RunsFrom time.Time
+
 	replay        // how the log stands at its end
 	forged bool   // the record that had been noted beside the log is another now
 	first  uint64 // record in the last file; 0: there is none
@@ -50,9 +55,11 @@ const (
 	maxAllRefused = 1 << 18
 )
 
-// replayed reads what there is at path as far back as it matters: calls since a moment, and
-// those that are open.
-func replayed(path string, since time.Time, noted Note) (Found, error) {
+// replayed reads what there is at path as far back as it matters: the newest files for the
+// calls within o.Memory and those that are open, and for runs those before, too.
+func replayed(path string, o Options, noted Note) (Found, error) {
+	now := time.Now()
+	since := now.Add(-o.Memory)
 	all, err := Files(path)
 	if err != nil {
 		return Found{}, err
@@ -62,6 +69,20 @@ func replayed(path string, since time.Time, noted Note) (Found, error) {
 		return Found{}, err
 	}
 	r := opening{Found: Found{replay: newReplay()}, since: since, noted: noted, called: map[string]*Call{}, words: map[string]string{}}
+	if o.Runs > 0 {
+		r.runs = runs{since: now.Add(-o.Runs), never: map[string]bool{}}
+	}
+	older, from, err := r.runs.further(all, recent, o.RunsMost)
+	if err != nil {
+		return Found{}, err
+	}
+	for line, err := range linesOf(older...) {
+		if err != nil {
+			return Found{}, err
+		}
+		r.runs.take(line.Text)
+	}
+	r.RunsFrom = from
 	for _, file := range recent {
 		if err := r.read(file, file == path); err != nil {
 			return Found{}, err
@@ -96,6 +117,7 @@ type opening struct {
 	Found
 	since  time.Time
 	noted  Note
+	runs   runs
 	called map[string]*Call
 	words  map[string]string // names that many calls have, once each
 }
@@ -133,6 +155,7 @@ func (r *opening) holed(line Line) bool {
 // take goes on after a fault, as well as it can: a log that somebody has
 // changed must go on too, and says so.
 func (r *opening) take(line Line) {
+	r.runs.take(line.Text)
 	before := r.chain.head
 	h, fault := r.add(line)
 	if fault != nil {
@@ -226,6 +249,7 @@ func (c *Call) move(h header) bool {
 
 func (r *opening) found() Found {
 	f := r.Found
+	f.Runs = r.runs.ran()
 	f.Head, f.LastCall, f.Halted, f.Fault = f.chain.head, f.calls.last, f.calls.halted, cmp.Or(f.Fault, f.chain.suspect)
 	maps.DeleteFunc(f.calls.come, func(_ string, came progress) bool { return came != running }) // leave to start has ended with who had it
 	var ended []Call

@@ -48,6 +48,11 @@ type Options struct {
 	Lag     time.Duration // how long a record may wait to be synced; 0: 100 ms
 	Memory  time.Duration // how far back Found.Calls goes; 0: 15 min
 
+	// Runs is how far back Found.Runs goes; 0: there are none. Beyond Memory at most RunsMost
+	// bytes of older files are read for them, in whole files; 0: 256 MiB.
+	Runs     time.Duration
+	RunsMost int64
+
 	// RetryEvery is the time between attempts to go on after a failure;
 	// 0: 1 s. Negative: there is none, for tests that have it try when they choose.
 	RetryEvery time.Duration

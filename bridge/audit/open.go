@@ -48,6 +48,7 @@ func prepare(path string, o Options) (*Log, error) {
 	o.MaxSize = cmp.Or(o.MaxSize, 16<<20)
 	o.Lag = cmp.Or(o.Lag, 100*time.Millisecond)
 	o.Memory = cmp.Or(o.Memory, 15*time.Minute)
+	o.RunsMost = cmp.Or(o.RunsMost, 256<<20)
 	o.RetryEvery = cmp.Or(o.RetryEvery, time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -124,7 +125,7 @@ func (l *Log) openFiles() (Found, Note, error) {
 	if err != nil {
 		return Found{}, Note{}, err
 	}
-	found, err := replayed(l.path, time.Now().Add(-l.o.Memory), noted)
+	found, err := replayed(l.path, l.o, noted)
 	found.Key = key
 	return found, noted, err
 }

@@ -9,7 +9,7 @@ import (
 
 // A replay takes the lines of a log one after the other, and knows after each how the log
 // stands. What is to be told of a log is asked of one: [VerifyLog] asks whether it
-// is whole, and [Open] where it ends and what it left open.
+// is whole, and [Open] where it ends, what it left open and what ran.
 type replay struct {
 	chain  chain
 	calls  openCalls

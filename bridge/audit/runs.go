@@ -17,63 +17,63 @@ type Run struct {
 	Took []byte // the value of "took" in its start, raw
 }
 
-// Runs are the calls since a moment whose start says what they took, oldest
-// first; those whose end says that they did not run are left out. Of the log at
-// path it reads the newest files, until they have most bytes or more. reached is
-// the time of the first record that was read, or earlier: when it is after since,
-// most was too little.
-func Runs(path string, since time.Time, most int64) (runs []Run, reached time.Time, err error) {
-	files, err := Files(path)
-	if err != nil {
-		return nil, since, err
+// runs is what the lines of a log say of calls that ran since a moment.
+type runs struct {
+	since time.Time // zero: nobody wants to know
+	began []Run
+	never map[string]bool // those whose end says that they did not run
+}
+
+// further are the files before recent that may have runs too, at most until those have most
+// bytes or more; from is since when the runs in all of them are all that there were.
+func (r *runs) further(files, recent []string, most int64) (older []string, from time.Time, err error) {
+	if r.since.IsZero() || len(recent) == 0 {
+		return nil, r.since, nil
 	}
-	reached = since
-	files, err = tail(files, func(file string, first header, _ details) (bool, error) {
+	from = r.since
+	older, err = tail(files[:len(files)-len(recent)+1], func(file string, first header, _ details) (bool, error) {
 		info, err := os.Stat(file)
 		if err != nil {
 			return false, err
 		}
-		most -= info.Size()
-		enough := !first.at.IsZero() && (first.at.Before(since) || most <= 0 && file != files[0])
-		if enough {
-			reached = first.at
+		if file != recent[0] {
+			most -= info.Size()
+		}
+		enough := !first.at.IsZero() && (first.at.Before(r.since) || most <= 0 && file != files[0])
+		if enough && first.at.After(from) {
+			from = first.at
 		}
 		return enough, nil
 	})
 	if err != nil {
-		return nil, since, err
+		return nil, from, err
 	}
-	never := map[string]bool{}
-	for line, err := range linesOf(files...) {
-		if err != nil {
-			return nil, since, err
-		}
-		switch h, d := aboutRun(line.Text); {
-		case string(h.event) == "ended" && d.Executed == "no":
-			never[string(h.call)] = true
-		case string(h.event) == "started" && len(d.Took) > 0 && !h.at.Before(since):
-			runs = append(runs, Run{string(h.call), h.at, d.Took})
-		}
-	}
-	return slices.DeleteFunc(runs, func(r Run) bool { return never[r.Call] }), reached, nil
+	return older[:len(older)-1], from, nil
 }
 
-// runDetails are what a record says of whether, and for what, a call ran.
-type runDetails struct {
-	Executed string         `json:"executed"`
-	Took     jsontext.Value `json:"took"`
-}
-
-// aboutRun reads a line only if it can be one that matters; within strings the
-// quotes are escaped.
-func aboutRun(text []byte) (header, runDetails) {
-	if !bytes.Contains(text, []byte(`"took":`)) && !bytes.Contains(text, []byte(`"executed":"no"`)) {
-		return header{}, runDetails{}
+// take reads a line only if it can be one that matters; within strings the quotes are
+// escaped.
+func (r *runs) take(text []byte) {
+	if r.since.IsZero() || !bytes.Contains(text, []byte(`"took":`)) && !bytes.Contains(text, []byte(`"executed":"no"`)) {
+		return
 	}
-	var d runDetails
+	var d struct {
+		Executed string         `json:"executed"`
+		Took     jsontext.Value `json:"took"`
+	}
 	h, err := readHeader(text)
 	if err != nil || json.Unmarshal(text, &d) != nil {
-		return header{}, runDetails{}
+		return
 	}
-	return h, d
+	switch {
+	case string(h.event) == "ended" && d.Executed == "no":
+		r.never[string(h.call)] = true
+	case string(h.event) == "started" && len(d.Took) > 0 && !h.at.Before(r.since):
+		r.began = append(r.began, Run{string(h.call), h.at, d.Took})
+	}
+}
+
+// ran are those that ran, or may have, oldest first.
+func (r *runs) ran() []Run {
+	return slices.DeleteFunc(r.began, func(run Run) bool { return r.never[run.Call] })
 }

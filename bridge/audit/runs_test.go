@@ -16,16 +16,18 @@ func endExecuted(call int, executed string) string {
 	return fmt.Sprintf(`{"event":"ended","call":%d,"outcome":"error","executed":%q}`, call, executed)
 }
 
-func runsOf(t *testing.T, path string, since time.Time, most int64) (took []string, reached time.Time) {
+// runsOf are those that are found where nothing but the newest file is read for calls.
+func runsOf(t *testing.T, path string, o Options) (took []string, from time.Time) {
 	t.Helper()
-	runs, reached, err := Runs(path, since, most)
+	o.Memory = 1
+	found, err := Try(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range runs {
+	for _, r := range found.Runs {
 		took = append(took, r.Call+string(r.Took))
 	}
-	return took, reached
+	return took, found.RunsFrom
 }
 
 func TestRunsAreWhatRanOrMayHave(t *testing.T) {
@@ -38,15 +40,18 @@ func TestRunsAreWhatRanOrMayHave(t *testing.T) {
 	mustAppend(t, l, `{"event":"decided","call":6,"verdict":"allow","args":{"x":"\"took\":[6]","took":[6]}}`,
 		`{"event":"started","call":6,"args":{"took":[6]}}`, `{"event":"rejected","took":[7],"executed":"no"}`)
 	mustClose(t, l)
-	took, reached := runsOf(t, path, time.Now().Add(-time.Hour), 1<<20)
+	took, from := runsOf(t, path, Options{Runs: time.Hour})
 	if want := []string{"1[1]", "2[2]", "4[4]"}; !slices.Equal(took, want) {
 		t.Errorf("%q ran, not %q", took, want)
 	}
-	if reached.After(time.Now().Add(-time.Hour)) {
-		t.Errorf("all was read, and it says that it came to %s", reached)
+	if from.After(time.Now().Add(-time.Hour)) {
+		t.Errorf("all was read, and it says that it came to %s", from)
 	}
-	if took, _ := runsOf(t, path, time.Now(), 1<<20); len(took) > 0 {
+	if took, _ := runsOf(t, path, Options{Runs: 1}); len(took) > 0 {
 		t.Errorf("%q ran before", took)
+	}
+	if took, _ := runsOf(t, path, Options{}); len(took) > 0 {
+		t.Errorf("%q ran, which nobody wants to know", took)
 	}
 }
 
@@ -62,18 +67,20 @@ func TestRunsReadNoMoreThanTheyMay(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("there are %d files (%v)", len(files), err)
 	}
-	since := time.Now().Add(-time.Hour)
-	if took, reached := runsOf(t, path, since, 1<<20); len(took) != 100 || reached.After(since) {
-		t.Errorf("%d calls ran, back to %s", len(took), reached)
+	if took, from := runsOf(t, path, Options{Runs: time.Hour}); len(took) != 100 || time.Since(from) < time.Hour {
+		t.Errorf("%d calls ran, back to %s", len(took), from)
 	}
-	took, reached := runsOf(t, path, since, 3<<10)
-	if len(took) == 0 || len(took) > 50 || !reached.After(since) {
-		t.Errorf("%d calls ran, back to %s", len(took), reached)
+	took, from := runsOf(t, path, Options{Runs: time.Hour, RunsMost: 3 << 10})
+	if len(took) == 0 || len(took) > 50 || time.Since(from) >= time.Hour {
+		t.Errorf("%d calls ran, back to %s", len(took), from)
+	}
+	if found, err := Try(path, Options{Runs: time.Hour, RunsMost: 3 << 10}); err != nil || len(found.Runs) != 100 || time.Since(found.RunsFrom) < time.Hour {
+		t.Errorf("all files are read for their calls, and %d of these ran, back to %s (%v)", len(found.Runs), found.RunsFrom, err)
 	}
 	if err := os.Remove(files[0]); err != nil { // whoever moved it away has those calls too
 		t.Fatal(err)
 	}
-	if took, _ := runsOf(t, path, since, 1<<20); len(took) >= 100 || len(took) < 80 {
+	if took, _ := runsOf(t, path, Options{Runs: time.Hour}); len(took) >= 100 || len(took) < 80 {
 		t.Errorf("%d calls ran", len(took))
 	}
 }

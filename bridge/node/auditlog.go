@@ -7,9 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
@@ -46,7 +43,7 @@ func (p *plan) openAudit(id string, changed func(error)) (*audit.Log, error) {
 		p.haltedOnRecord()
 	}
 	p.engine.Seen, p.engine.DigestKey = seenIn(found), found.Key
-	if err := p.replayLimits(log.Path()); err != nil {
+	if err := p.replayLimits(found); err != nil {
 		log.Close()
 		return nil, err
 	}
@@ -54,8 +51,9 @@ func (p *plan) openAudit(id string, changed func(error)) (*audit.Log, error) {
 }
 
 func (p *plan) auditOptions(id string) audit.Options {
-	return audit.Options{Mode: p.o.Record.Sync, Log: p.o.Log, Bridge: id,
-		KeepSize: p.o.Record.KeepSize, KeepFor: p.o.Record.KeepFor, Least: neededFor(p.engine.Policy.Memory())}
+	limits := p.engine.Policy.Memory()
+	return audit.Options{Mode: p.o.Record.Sync, Log: p.o.Log, Bridge: id, Runs: limits,
+		KeepSize: p.o.Record.KeepSize, KeepFor: p.o.Record.KeepFor, Least: neededFor(limits)}
 }
 
 // tryAudit finds out what would keep openAudit from opening the record, and leaves that
@@ -69,10 +67,7 @@ func (p *plan) tryAudit(id string) (path, doubt string, err error) {
 	if err != nil {
 		return path, "", fault.New(fault.Audit, auditHint(err), "%w", err)
 	}
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return path, doubtOf(found), nil // a start makes it, and limits count from then on
-	}
-	return path, doubtOf(found), p.replayLimits(path)
+	return path, doubtOf(found), p.replayLimits(found)
 }
 
 // doubtOf is what is wrong with a log that was found; "" if nothing is.
@@ -83,37 +78,21 @@ func doubtOf(found audit.Found) string {
 	return cmp.Or(found.Lost, found.Fault.Error())
 }
 
-// replayMost is how many bytes of a log are read for the sake of limits, in
-// whole files; they are read at every start.
-const replayMost = 256 << 20
-
 // replayLimits books what calls of earlier runs took from the limits of the
 // policy, as far back as these look.
-func (p *plan) replayLimits(path string) error {
-	far := p.engine.Policy.Memory()
-	if far == 0 {
-		return nil
+func (p *plan) replayLimits(found audit.Found) error {
+	if far := p.engine.Policy.Memory(); far > 0 && time.Since(found.RunsFrom) < far {
+		p.o.Log.Warn("limits do not count what ran before " + found.RunsFrom.Local().Format(time.DateTime) + ": the audit log has more than is read back")
 	}
-	since := time.Now().Add(-far)
-	runs, reached, err := audit.Runs(path, since, replayMost)
-	if err != nil {
-		return limitsUnknown(err)
-	}
-	if reached.After(since) {
-		p.o.Log.Warn("limits do not count what ran before "+reached.Local().Format(time.DateTime)+": the audit log has more than is read back", "bytes", replayMost)
-	}
-	for _, r := range runs {
+	for _, r := range found.Runs {
 		var took []policy.Reservation
 		if err := json.Unmarshal(r.Took, &took); err != nil {
-			return limitsUnknown(fmt.Errorf("what call %s took cannot be read: %w", r.Call, err))
+			return fault.New(fault.Audit, "mcpx-bridge audit verify says whether the log was altered; --audit FILE begins a new log, and new limits",
+				"the bridge cannot tell what is used of the limits: what call %s took cannot be read: %w", r.Call, err)
 		}
 		p.engine.Policy.Recall(&p.engine.Ledger, r.At, took)
 	}
 	return nil
-}
-
-func limitsUnknown(err error) error {
-	return fault.New(fault.Audit, "mcpx-bridge audit verify says whether the log was altered; --audit FILE begins a new log, and new limits", "the bridge cannot tell what is used of the limits: %w", err)
 }
 
 func auditHint(err error) string {
