@@ -14,19 +14,23 @@ import (
 // AppOnly reports whether a tool's definition says that it is for its app, and not for
 // models: what it says of its visibility has no "model" in it. One that cannot be read
 // has none.
-func AppOnly(definition []byte) bool {
+func AppOnly(definition []byte) bool { return !visibleTo("model", definition) }
+
+// visibleTo reports whether a tool's definition says that it is for "model" or "app". What
+// says nothing of it is for both.
+func visibleTo(whom string, definition []byte) bool {
 	at := definition
 	for _, name := range []string{"_meta", "ui", "visibility"} {
 		inner, err := peek(at, name)
 		if err != nil {
-			return true
+			return false
 		}
 		if at = inner[0]; at == nil || name != "visibility" && !isObject(at) || string(at) == "null" {
-			return false
+			return true
 		}
 	}
 	seen, err := elements(at)
-	return err != nil || !slices.ContainsFunc(seen, oneOf("model"))
+	return err == nil && slices.ContainsFunc(seen, oneOf(whom))
 }
 
 // withApp is the _meta of a peer's tool which announces a page under the address that it
@@ -68,15 +72,19 @@ func pageAddress(uri string) (address string, ok bool) {
 	return appScheme + uri[len(appScheme):], true
 }
 
-// showsApps reads from a client's capabilities whether it shows apps.
-func showsApps(capabilities []byte) bool {
+// showsApps reads from a client's capabilities what it says of the apps that it shows, nil
+// if it shows none.
+func showsApps(capabilities []byte) []byte {
 	if !isObject(capabilities) {
-		return false
+		return nil
 	}
 	at, err := pick(capabilities, "extensions")
 	if err != nil || !isObject(at[0]) {
-		return false
+		return nil
 	}
 	ui, err := pick(at[0], appExtension)
-	return err == nil && isObject(ui[0])
+	if err != nil || !isObject(ui[0]) {
+		return nil
+	}
+	return ui[0]
 }

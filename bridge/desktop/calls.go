@@ -13,7 +13,7 @@ import (
 )
 
 // whenKnown looks a name up, at first when those present have said what they
-// offer.
+// offer. An app may mean a tool by the name that its server has for it.
 func (f *Proxy) whenKnown(k int, r *request, name string, then func(Pair, *definition)) {
 	if pair, d := f.find(k, name); d != nil && (r.apps || !d.appOnly) {
 		then(pair, d)
@@ -25,7 +25,16 @@ func (f *Proxy) whenKnown(k int, r *request, name string, then func(Pair, *defin
 			then(pair, d)
 			return
 		}
-		f.refuse(r, codeInvalidParams, "Unknown "+kinds[k].member[:len(kinds[k].member)-1]+": "+clip(name, 80), nil)
+		problem := "Unknown " + kinds[k].one() + ": " + clip(name, 80)
+		if k == tools && r.apps {
+			var o owner
+			var d *definition
+			if o, d, problem = f.bareTool(name); problem == "" {
+				then(o.Pair, d)
+				return
+			}
+		}
+		f.refuse(r, codeInvalidParams, problem, nil)
 	})
 }
 

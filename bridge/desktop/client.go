@@ -144,7 +144,9 @@ func (f *Proxy) revise(r *request, meta []byte) bool {
 		f.refuse(r, codeWrongRevision, "this revision of MCP is not spoken here", data)
 		return false
 	}
-	r.modern, r.elicits, r.apps = true, elicits(at[1]), showsApps(at[1])
+	ui := showsApps(at[1])
+	r.modern, r.elicits, r.apps = true, elicits(at[1]), ui != nil
+	f.showing(ui)
 	return true
 }
 

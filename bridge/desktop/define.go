@@ -43,6 +43,7 @@ func define(k int, raw []byte) (d definition, err error) {
 	})
 	d.answers = d.get("outputSchema") != nil
 	d.appOnly = k == tools && AppOnly(raw)
+	d.modelOnly = k == tools && !visibleTo("app", raw)
 	return d, d.show(k)
 }
 

@@ -39,13 +39,28 @@ func (f *Proxy) readResource(r *request) {
 		return
 	}
 	f.whenOpen(resources, r, func() {
-		pair, ok := f.inwardURI(uri)
-		if !ok || !f.choice.Shows(pair) {
-			f.refuse(r, codeInvalidParams, "Unknown resource: "+clip(uri, 200), compose(map[string]string{"uri": clip(uri, 200)}))
-			return
-		}
-		f.forward(r, pair, append(jsonrpc.AppendQuote([]byte(`{"uri":`), pair.Name), '}'))
+		f.readWhose(r, uri)
 	})
+}
+
+// readWhose reads a resource of whoever has it. An app may mean it by the address that its
+// server has for it.
+func (f *Proxy) readWhose(r *request, uri string) {
+	pair, ok := f.inwardURI(uri)
+	problem := ""
+	if !ok || !f.choice.Shows(pair) {
+		problem = "Unknown resource: " + clip(uri, 200)
+	}
+	if problem != "" && r.apps {
+		var o owner
+		o, problem = f.bareResource(uri)
+		pair = o.Pair
+	}
+	if problem != "" {
+		f.refuse(r, codeInvalidParams, problem, compose(map[string]string{"uri": clip(uri, 200)}))
+		return
+	}
+	f.forward(r, pair, append(jsonrpc.AppendQuote([]byte(`{"uri":`), pair.Name), '}'))
 }
 
 // forward asks a peer what the client asked, and passes on what it answers.

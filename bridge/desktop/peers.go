@@ -131,6 +131,22 @@ func (f *Proxy) meet(p *peer) {
 	})
 }
 
+// showing tells the peers that were greeted before it was known that the client shows apps:
+// a server may offer more to who does.
+func (f *Proxy) showing(ui []byte) {
+	if ui == nil || f.ui != nil {
+		return
+	}
+	f.ui = slices.Clone(ui)
+	for _, id := range f.ids() {
+		if p := f.peers[id]; p.here && !p.Mute && (p.greeted || p.identified) {
+			f.dropLists(p)
+			p.greeted, p.identified = false, false
+			f.meet(p)
+		}
+	}
+}
+
 // met: an error is taken too, for some servers know tools/list and tools/call
 // alone. Who was not waited for was asked what it has already.
 func (f *Proxy) met(p *peer, a Answered, waited bool) {

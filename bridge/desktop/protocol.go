@@ -3,6 +3,7 @@ package desktop
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -44,7 +45,9 @@ func (f *Proxy) initialize(r *request) {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
 		return
 	}
-	f.client = client{elicits: elicits(at[1]), apps: showsApps(at[1])}
+	ui := showsApps(at[1])
+	f.client = client{elicits: elicits(at[1]), apps: ui != nil}
+	f.showing(ui)
 	revision, _ := jsonrpc.Unquote(at[0])
 	f.speak(r, mcp.InitializeParams{ProtocolVersion: cmp.Or(revision, revisions[1])})
 }
@@ -57,9 +60,14 @@ func (f *Proxy) discover(r *request) {
 	f.speak(r, mcp.DiscoverParams{Meta: meta})
 }
 
-// helloParams are what we say to a peer in initialize.
+// helloParams are what we say to a peer in initialize: that we show apps where our client
+// does, in its words.
 func (f *Proxy) helloParams() []byte {
-	return compose(mcp.InitializeParams{ProtocolVersion: jsonrpc.CommonRevision, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
+	var can mcp.ClientCapabilities
+	if f.ui != nil {
+		can.Extensions = map[string]any{appExtension: json.RawMessage(f.ui)}
+	}
+	return compose(mcp.InitializeParams{ProtocolVersion: jsonrpc.CommonRevision, Capabilities: can, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
 }
 
 // elicits reads from a client's capabilities whether it puts forms to its

@@ -71,6 +71,7 @@ type Proxy struct {
 	lastRef  uint64
 	asks     map[uint64]*asking
 	client   client
+	ui       []byte              // what it says of the apps that it shows, raw; nil if it shows none
 	requests map[string]*request // of the client, under way, by raw id
 	heard    int                 // how many there were
 	subs     []*request          // those that listen for changes, in order
@@ -210,6 +211,8 @@ type definition struct {
 	fields  []field
 	answers bool // a tool that promises an answer of a certain form
 	appOnly bool // a tool that is not for models
+
+	modelOnly bool // one that is not for apps
 }
 
 func (d *definition) get(name string) []byte {
@@ -244,7 +247,7 @@ type peer struct {
 	Peer
 	here    bool
 	greeted bool
-	lists   [len(kinds)]listing
+	lists   listings
 	hello   uint64 // the handshake under way, 0 for none
 	slow    *alarm // when it is not waited for any more
 	gone    *alarm // when its tools go
@@ -256,6 +259,9 @@ type peer struct {
 	before     *identity // who sat there before, if that was another; nil if not
 	again      time.Time // when it came, if somebody had left that seat
 }
+
+// listings are what a peer offers, by kind.
+type listings [len(kinds)]listing
 
 // A listing is what a peer offers of one kind.
 type listing struct {
