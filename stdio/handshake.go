@@ -26,6 +26,11 @@ const (
 	maxEarlyBytes = 16 << 20
 )
 
+// capabilities are what a server hears that its client can do: show apps. Some who ask in
+// the topic do, it is told once for all of them, and what belongs to an app has words for
+// the others too (MCP Apps, "Graceful Degradation"). Nobody answers what it would ask.
+const capabilities = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`
+
 // ModernMeta returns the members that every request to a server of the given
 // modern revision carries in params._meta, without the braces (MCP.md 3.1).
 // version is ours, as in clientInfo.
@@ -34,7 +39,7 @@ func ModernMeta(revision, version string) []byte {
 	b = jsonrpc.AppendQuote(b, revision)
 	b = append(b, `,"io.modelcontextprotocol/clientInfo":`...)
 	b = appendClient(b, version)
-	return append(b, `,"io.modelcontextprotocol/clientCapabilities":{}`...)
+	return append(b, `,"io.modelcontextprotocol/clientCapabilities":`+capabilities...)
 }
 
 func appendClient(b []byte, version string) []byte {
@@ -43,7 +48,7 @@ func appendClient(b []byte, version string) []byte {
 }
 
 func initializeRequest(version string) []byte {
-	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+initializeID+`,"method":"initialize","params":{"protocolVersion":"`+jsonrpc.LegacyRevision+`","capabilities":{},"clientInfo":`...)
+	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`+initializeID+`,"method":"initialize","params":{"protocolVersion":"`+jsonrpc.LegacyRevision+`","capabilities":`+capabilities+`,"clientInfo":`...)
 	return append(appendClient(b, version), "}}"...)
 }
 

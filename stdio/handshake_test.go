@@ -51,6 +51,23 @@ func TestEveryLegacyRevisionIsTaken(t *testing.T) {
 	}
 }
 
+// Servers offer their apps to who says that it shows some (MCP Apps, "Server Behavior").
+func TestAServerHearsInBothErasThatAppsAreShown(t *testing.T) {
+	for era, heard := range map[string]string{"legacy": "initialize", "modern": "tools/list"} {
+		record := filepath.Join(t.TempDir(), "stdin")
+		script := stdiotest.Script{Era: era, Record: record}
+		s := begin(t, quick(stdiotest.Command(t, script)))
+		h := s.up()
+		s.put(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + string(h.Meta) + `}}}`)
+		s.answer("1")
+		lines := stdiotest.Recorded(t, record)
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"method":"`+heard+`"`) })
+		if at < 0 || !strings.Contains(lines[at], `apabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`) {
+			t.Errorf("%s: it heard %q", era, lines)
+		}
+	}
+}
+
 func TestServerThatAnswersInitializeIsNeverAskedToDiscover(t *testing.T) {
 	for _, how := range []string{"refuse", "ignore", "die"} {
 		_, _, got := greets(t, stdiotest.Script{Discover: how}, 0)
