@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -92,6 +94,16 @@ func (f *Proxy) askIdentity(p *peer) {
 		p.hello = 0
 		f.identify(p, a.Result)
 	}})
+}
+
+// helloParams are what we say to a peer in initialize: that we show apps where our client
+// does, in its words.
+func (f *Proxy) helloParams() []byte {
+	var can mcp.ClientCapabilities
+	if f.ui != nil {
+		can.Extensions = map[string]any{appExtension: json.RawMessage(f.ui)}
+	}
+	return compose(mcp.InitializeParams{ProtocolVersion: jsonrpc.CommonRevision, Capabilities: can, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
 }
 
 // identify takes what a peer's server says of itself.

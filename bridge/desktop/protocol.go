@@ -3,7 +3,6 @@ package desktop
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -58,16 +57,6 @@ func (f *Proxy) discover(r *request) {
 	meta.SetProtocolVersion(modern)
 	meta.SetClientCapabilities(mcp.ClientCapabilities{})
 	f.speak(r, mcp.DiscoverParams{Meta: meta})
-}
-
-// helloParams are what we say to a peer in initialize: that we show apps where our client
-// does, in its words.
-func (f *Proxy) helloParams() []byte {
-	var can mcp.ClientCapabilities
-	if f.ui != nil {
-		can.Extensions = map[string]any{appExtension: json.RawMessage(f.ui)}
-	}
-	return compose(mcp.InitializeParams{ProtocolVersion: jsonrpc.CommonRevision, Capabilities: can, ClientInfo: mcp.Implementation{Name: ourName, Version: f.c.Version}})
 }
 
 // elicits reads from a client's capabilities whether it puts forms to its
