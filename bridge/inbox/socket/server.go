@@ -59,16 +59,16 @@ func Open(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, place: p, clients: map[*conn]struct{}{}}
 	s.http = &http.Server{
-		Handler: unrecovered(Handler(o.Inbox, o.Patience)), MaxHeaderBytes: 16 << 10,
+		Handler: Unrecovered(Handler(o.Inbox, o.Patience)), MaxHeaderBytes: 16 << 10,
 		ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: cmp.Or(o.Patience, defaultPatience), IdleTimeout: idleTime,
 		ConnState: s.count, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
 
-// unrecovered lets a panic end the program, as it does wherever else it comes up: net/http
+// Unrecovered lets a panic end the program, as it does wherever else it comes up: net/http
 // would go on, with a bridge that holds its lock for ever.
-func unrecovered(h http.Handler) http.Handler {
+func Unrecovered(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {

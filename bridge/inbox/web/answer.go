@@ -1,0 +1,159 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// maxForm is how long an answer may be: fields of 64 KiB, each byte in three.
+const maxForm = 1 << 20
+
+// unread is why an answer was not taken that has to be given again.
+type unread string
+
+func (u unread) Error() string { return string(u) }
+
+// answer takes the answer to one question.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.show(w, r, http.StatusBadRequest, "The answer could not be read, and nothing was decided.")
+		return
+	}
+	at := place{r.PathValue("bridge"), r.PathValue("id")}
+	src := s.source(at.bridge)
+	if src == nil {
+		s.show(w, r, http.StatusGone, "Nothing was decided.")
+		return
+	}
+	outcome, err := decide(r.Context(), src, at.id, r)
+	if err != nil {
+		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
+		return
+	}
+	if outcome.Outcome != inbox.Pending {
+		s.end(at, ended(outcome))
+	}
+	http.Redirect(w, r, address("q", at.bridge, at.id), http.StatusSeeOther)
+}
+
+// statusOf tells what a person can mend from what has changed, and both from trouble.
+func statusOf(err error) int {
+	if _, ok := errors.AsType[*inbox.Refusal](err); ok {
+		return http.StatusConflict
+	}
+	if _, ok := errors.AsType[unread](err); ok {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusBadGateway
+}
+
+// sentence begins as one.
+func sentence(err error) string {
+	said := err.Error()
+	return strings.ToUpper(said[:1]) + said[1:] + "."
+}
+
+// ended is how a question ended by this answer, in the words of an event.
+func ended(o inbox.Outcome) string {
+	all := o.Outcome
+	if o.By != "" {
+		all += " by " + o.By
+	}
+	if o.Reason != "" {
+		all += ": " + strings.ReplaceAll(o.Reason, "_", " ")
+	}
+	return text.Line(all)
+}
+
+// decide hands on an answer to what was shown: the digest is that of the form, and the question
+// is looked at again only to read the form by it.
+func decide(ctx context.Context, src *Source, id string, r *http.Request) (inbox.Outcome, error) {
+	v, err := src.Show(ctx, id)
+	if err != nil {
+		return inbox.Outcome{}, err
+	}
+	digest := r.PostForm.Get("digest")
+	if v.ID != id || digest != v.Digest {
+		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.DigestMismatch}
+	}
+	reply, err := read(&v, r.PostForm)
+	if err != nil {
+		return inbox.Outcome{}, err
+	}
+	return src.Decide(ctx, inbox.Decision{ID: id, Digest: digest, Result: reply.Result(v.Choice)})
+}
+
+// read reads a form by the question that it answers. Whatever is not clear is no answer.
+func read(v *approval.View, form map[string][]string) (a approval.Reply, err error) {
+	get := func(name string) string { return strings.Join(form[name], "\n") }
+	a.Reason = get("reason")
+	switch get("do") {
+	case "allow":
+		a.Allow, a.Remember = true, get("remember")
+	case "deny":
+		return a, nil
+	case "delegate":
+		if a.To = get("to"); !slices.Contains(v.DelegateTo, a.To) {
+			return a, unread("choose who shall decide")
+		}
+		return a, nil
+	default:
+		return a, unread("the answer is neither Allow nor Deny")
+	}
+	t := &tree{of: v.ID}
+	t.arguments(v)
+	for _, box := range t.long {
+		if !slices.Contains(form["seen"], box) {
+			return a, unread("open the long values first: what you allow is all of them")
+		}
+	}
+	if a.Remember != "" && !slices.Contains(v.Remember, a.Remember) {
+		return a, unread("this cannot be remembered so")
+	}
+	a.Fields, err = entries(v, form)
+	return a, err
+}
+
+// entries are the fields that were changed.
+func entries(v *approval.View, form map[string][]string) (all []approval.Entry, err error) {
+	for i := range v.Edits {
+		f := &v.Edits[i]
+		typed, given := form["field."+f.Field]
+		if !given {
+			continue
+		}
+		raw, problem := []byte(nil), "was filled in twice"
+		if len(typed) == 1 {
+			raw, problem = entered(f, typed[0])
+		}
+		if problem != "" {
+			return nil, unread(f.Title + " " + problem)
+		}
+		if raw != nil {
+			all = append(all, approval.Entry{Field: f.Field, Raw: raw})
+		}
+	}
+	return all, nil
+}
+
+// entered is what was put into a field, as JSON; nil if it was left as it is.
+func entered(f *approval.Field, typed string) (raw []byte, problem string) {
+	choices := choicesOf(f)
+	switch {
+	case choices == nil && typed == text.Line(f.Typed()), choices != nil && (typed == "" || same(typed, f.Now)):
+		return nil, ""
+	case choices == nil:
+		return f.Value(typed)
+	case !slices.Contains(choices, typed):
+		return nil, "is none of the values offered"
+	}
+	return []byte(typed), ""
+}

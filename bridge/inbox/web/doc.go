@@ -1,0 +1,30 @@
+// Package web is an inbox as a page on this machine: what waits for an answer, each
+// question whole, and a form that answers it.
+//
+//	GET  /in/{link}               a button, Continue; shows nothing and changes nothing
+//	POST /in/{link}               logs a browser in, once
+//	GET  /                        the list, oldest first
+//	GET  /q/{bridge}/{id}         a question whole, or how it ended
+//	POST /q/{bridge}/{id}         an answer to it; carries the digest of what was shown
+//	GET  /events                  server-sent events: what to look at again
+//
+// A Server listens on loopback only. Who may come in has a cookie that a link has given:
+// the link works once, its GET is harmless to whoever looks ahead (mail scanners,
+// previews), and its name says for which Server the cookie is, for cookies know no ports.
+// Beside that a request must name this machine and port as its host (a name that somebody
+// has resolve to this machine does not), and a browser must say that no other page sends
+// it: pages are shown, and answers taken, where Sec-Fetch-Site is same-origin, or none for
+// what a person typed. Another port of this machine is another origin here. What comes
+// from elsewhere gets a page that holds nothing but a button.
+//
+// Pages work without a script. The script keeps them as they are now: it fetches the same
+// page again when something happens and puts the parts in that differ. It builds no markup,
+// and the policy of the pages (Content-Security-Policy, with trusted types) lets it do
+// nothing else. What others wrote is put on a page as text or as the value of an attribute,
+// made safe by bridge/text, and nothing else can be said by this package's markup: see
+// element. It does not use html/template, which makes the linker keep every exported method
+// of the program (4.4 MB of 30): here are two contexts to escape for, not twelve.
+//
+// Answers go through [inbox.Inbox] as those of any other surface, with the digest of what
+// was shown; nothing here decides.
+package web

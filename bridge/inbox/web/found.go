@@ -1,0 +1,172 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
+)
+
+// A Source is the inbox of one bridge.
+type Source struct {
+	inbox.Inbox
+	Key   string // distinct from all others'; it stands in addresses
+	Label string // for people
+}
+
+// A Finder returns the sources that there are now, without those whose keys are known.
+type Finder func(ctx context.Context, known func(key string) bool) ([]*Source, error)
+
+// Only finds one source, and again when it has ended.
+func Only(s *Source) Finder {
+	return func(_ context.Context, known func(string) bool) ([]*Source, error) {
+		if known(s.Key) {
+			return nil, nil
+		}
+		return []*Source{s}, nil
+	}
+}
+
+// Bridges finds the bridges of this user on this machine, by their sockets in dir. want
+// narrows them down; nil: all.
+func Bridges(dir string, want func(inbox.Status) bool) Finder {
+	return func(ctx context.Context, known func(string) bool) (found []*Source, err error) {
+		paths, err := socket.Paths(dir)
+		for _, path := range paths {
+			key := strings.TrimSuffix(filepath.Base(path), ".sock")
+			if known(key) {
+				continue
+			}
+			c, err := socket.Dial(ctx, path)
+			if err != nil || want != nil && !want(c.Known) {
+				continue // nobody lives there, or not for us
+			}
+			found = append(found, &Source{c, key, c.Known.ID + " in " + c.Known.Topic})
+		}
+		return found, err
+	}
+}
+
+// findAgain is how often one looks for new sources.
+const findAgain = 2 * time.Second
+
+// found are the sources there are by now, what is heard of them, and how questions ended that
+// somebody may still look at. The zero value is ready.
+type found struct {
+	feed inbox.Feed // of all; Because is the key of the source, and what it said is in ended
+
+	mu      sync.Mutex
+	sources map[string]*Source
+	ended   map[place]string // in words
+	order   []place          // of ended, the oldest first
+}
+
+// A place is that of a question.
+type place struct{ bridge, id string }
+
+// mostEnded is how many ended questions are remembered.
+const mostEnded = 1000
+
+// look looks for sources, again and again, and listens to each until ctx ends. first is called
+// when it has looked once.
+func (f *found) look(ctx context.Context, find Finder, first func()) {
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer f.feed.Close()
+	for {
+		some, _ := find(ctx, func(key string) bool { return f.source(key) != nil }) // what cannot be reached is not there
+		for _, src := range some {
+			f.add(src)
+			parts.Go(func() {
+				f.listen(ctx, src)
+				f.remove(src)
+			})
+		}
+		if first != nil {
+			first()
+			first = nil
+		}
+		if !pause.For(ctx, findAgain) {
+			return
+		}
+	}
+}
+
+// listen hears of one source, until that ends.
+func (f *found) listen(ctx context.Context, src *Source) {
+	for e, err := range src.Watch(ctx) {
+		if err != nil {
+			return
+		}
+		if e.Event == "closed" {
+			f.end(place{src.Key, e.ID}, e.Because)
+		}
+		f.post(src, e)
+	}
+}
+
+func (f *found) post(src *Source, e inbox.Event) {
+	f.feed.Post(inbox.Event{Event: cmp.Or(e.Event, "changed"), ID: e.ID, Because: src.Key})
+}
+
+func (f *found) add(src *Source) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sources == nil {
+		f.sources, f.ended = map[string]*Source{}, map[place]string{}
+	}
+	f.sources[src.Key] = src
+}
+
+func (f *found) remove(src *Source) {
+	f.mu.Lock()
+	delete(f.sources, src.Key)
+	f.mu.Unlock()
+	f.post(src, inbox.Event{})
+}
+
+// source is the one of that key, nil if there is none.
+func (f *found) source(key string) *Source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sources[key]
+}
+
+// all are the sources, by their labels.
+func (f *found) all() (all []*Source) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, src := range f.sources {
+		all = append(all, src)
+	}
+	slices.SortFunc(all, func(a, b *Source) int { return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Key, b.Key)) })
+	return all
+}
+
+// end remembers how a question ended.
+func (f *found) end(at place, how string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, was := f.ended[at]; !was {
+		f.order = append(f.order, at)
+	}
+	f.ended[at] = how
+	if len(f.order) > mostEnded {
+		delete(f.ended, f.order[0])
+		f.order = f.order[1:]
+	}
+}
+
+// ending is how a question ended, "" if that is not known.
+func (f *found) ending(at place) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended[at]
+}

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// policy of what a page may do (PEOPLE, The page).
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+var headers = map[string]string{
+	"Content-Security-Policy":      contentPolicy,
+	"Referrer-Policy":              "no-referrer",
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Cache-Control":                "no-store",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+}
+
+// A guard says who may ask for what, before anything else is looked at.
+type guard struct {
+	hosts []string // HOST:PORT by which this Server is called
+	cross *http.CrossOriginProtection
+	*sessions
+}
+
+func newGuard(at net.Addr) *guard {
+	_, port, _ := net.SplitHostPort(at.String())
+	g := &guard{sessions: newSessions(), cross: http.NewCrossOriginProtection()}
+	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
+		g.hosts = append(g.hosts, net.JoinHostPort(host, port))
+	}
+	if own := at.String(); own != g.hosts[0] {
+		g.hosts = append(g.hosts, own)
+	}
+	return g
+}
+
+// called reports whether a request names this Server as its host: a page of another name that
+// was made to resolve to this machine speaks to that name.
+func (g *guard) called(r *http.Request) bool {
+	for _, host := range g.hosts {
+		if strings.EqualFold(r.Host, host) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownPage reports whether a request comes from a page of this Server, or from what a person
+// typed: another page has its browser say so. A browser that says nothing of that sends no
+// page's POST without its Origin.
+func (g *guard) ownPage(r *http.Request) bool {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	if origin != "" && origin != "null" && origin != "http://"+r.Host {
+		return false
+	}
+	if r.Method != http.MethodPost {
+		return site == "" || site == "same-origin" || site == "none"
+	}
+	return g.cross.Check(r) == nil && (site == "same-origin" || site == "" && origin == "http://"+r.Host)
+}
+
+// ServeHTTP is around everything. The way in is open to whoever has a link, and what pages look
+// like to everybody.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range headers {
+		w.Header().Set(name, value)
+	}
+	entering, public := strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/")
+	switch {
+	case !s.guard.called(r):
+		http.Error(w, "this name is not that of the page", http.StatusMisdirectedRequest)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+		http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
+	case r.Method == http.MethodPost && !s.guard.ownPage(r):
+		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
+	case public || entering:
+		s.mux.ServeHTTP(w, r)
+	case !s.guard.ownPage(r) || !s.guard.has(r):
+		s.shut(w, r)
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// shut is for who may not see a page, or not like this: a browser that is logged in keeps its
+// cookie back where another page has led to it, and sends it from here.
+func (s *Server) shut(w http.ResponseWriter, r *http.Request) {
+	back := r.URL.EscapedPath()
+	if r.Method != http.MethodGet || back != path.Clean(back) || strings.HasPrefix(back, "//") || back == "/events" {
+		back = "/"
+	}
+	s.page(w, r, http.StatusForbidden, door(back, s.guard.ownPage(r)))
+}

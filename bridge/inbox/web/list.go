@@ -1,0 +1,133 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// perPage is how many questions one page lists.
+const perPage = 50
+
+// An item is a question in the list.
+type item struct {
+	at *Source
+	approval.Summary
+}
+
+func (i *item) address() string { return address("q", i.at.Key, i.ID) }
+
+// address is that of a page about a question.
+func address(kind, bridge, id string) string {
+	return "/" + kind + "/" + url.PathEscape(bridge) + "/" + url.PathEscape(id)
+}
+
+// waiting are all questions, the oldest first, and which sources did not say.
+func (s *Server) waiting(ctx context.Context) (all []item, silent pieces) {
+	for _, src := range s.all() {
+		list, err := src.List(ctx, false)
+		if err != nil {
+			silent = append(silent, element("p", class("warn"), name(src.Label), words(" does not answer: "+err.Error())))
+		}
+		for _, q := range list {
+			all = append(all, item{src, q})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b item) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+	return all, silent
+}
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	all, silent := s.waiting(r.Context())
+	from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+	from = min(max(from, 0), max(len(all)-1, 0)/perPage*perPage)
+	shown := all[from:min(from+perPage, len(all))]
+	var rows pieces
+	for i := range shown {
+		if row := row(r.Context(), &shown[i], now); row != nil {
+			rows = append(rows, row)
+		}
+	}
+	title := heading(len(all))
+	s.page(w, r, http.StatusOK, sheet{title: title, on: "/", body: pieces{
+		element("noscript", element("meta", attribute{"http-equiv", "refresh"}, attribute{"content", "15"})),
+		element("h1", id("heading"), flag("data-live"), words(title)),
+		element("div", id("silent"), flag("data-live"), silent),
+		element("div", id("none"), flag("data-live"), when(len(all) == 0, nothing(s.all()))),
+		element("ol", class("questions"), id("questions"), flag("data-live"), attribute{"aria-label", "Questions"}, rows),
+		element("div", id("more"), flag("data-live"), turn(from, len(shown), len(all))),
+	}})
+}
+
+func heading(n int) string {
+	switch n {
+	case 0:
+		return "Nothing waits for you"
+	case 1:
+		return "1 question waits for you"
+	}
+	return fmt.Sprintf("%d questions wait for you", n)
+}
+
+// nothing says whose questions would be here.
+func nothing(all []*Source) piece {
+	if len(all) == 0 {
+		return element("p", class("calm"), words("No bridge runs on this machine. Start one with "), element("code", words("mcpx-bridge run")), words("; its questions come up here."))
+	}
+	return element("p", class("calm"), words("Questions of these bridges come up here: "), each(all, func(src *Source) piece {
+		return pieces{name(src.Label), words(" ")}
+	}))
+}
+
+// row is one question in the list; nil if it has ended by now.
+func row(ctx context.Context, i *item, now time.Time) piece {
+	v, err := i.at.Show(ctx, i.ID)
+	if r, ok := errors.AsType[*inbox.Refusal](err); ok && r.Reason == inbox.Unknown {
+		return nil
+	}
+	version := v.Short + "." + strconv.Itoa(v.Have)
+	return element("li", id("q."+i.at.Key+"."+i.ID), attribute{"data-version", version},
+		element("a", class("card"), href(i.address()),
+			element("span", class("asks"), asks(&v)),
+			when(v.Compact != "" && !v.AboutPolicy, element("code", class("gist"), words(text.Cut(v.Compact, 240)))),
+			element("span", class("meta"), left(i.Deadline, now), element("bdi", words(i.at.Label)), element("code", words(v.Short)),
+				when(v.Needs() != "", element("span", words("needs "+v.Needs()))), when(len(v.Banner) > 0, element("span", class("alarm"), words("hidden characters"))),
+				when(v.Elsewhere != "", element("span", words(v.Elsewhere))))))
+}
+
+// asks is who wants what, in a sentence.
+func asks(v *approval.View) piece {
+	switch v.Headline {
+	case v.From + " requests permission to execute " + v.Tool:
+		return pieces{name(v.From), words(" asks to run "), name(v.Tool)}
+	}
+	if v.AboutPolicy {
+		return words(v.Headline)
+	}
+	return element("bdi", words(v.Headline))
+}
+
+// turn leads to the questions before and after those that are shown.
+func turn(from, shown, all int) piece {
+	if shown == all {
+		return nil
+	}
+	to := func(n int, said string) piece {
+		return element("a", class("button"), href("/?from="+strconv.Itoa(n)), words(said))
+	}
+	return element("nav", class("turn"), attribute{"aria-label", "More questions"},
+		when(from > 0, to(max(from-perPage, 0), "Before")),
+		element("span", words(fmt.Sprintf("%d to %d of %d", from+1, from+shown, all))),
+		when(from+shown < all, to(from+perPage, "After")))
+}

@@ -1,0 +1,163 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
+)
+
+// DefaultListen is where a page is looked for.
+const DefaultListen = "127.0.0.1:7421"
+
+const (
+	readTime   = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	patience   = 10 * time.Second // how long a browser may take to read what it asked for
+	lookTime   = time.Second      // how long the first page may wait for what bridges there are
+	maxHeader  = 16 << 10
+	maxClients = 128 // connections at one time
+)
+
+// Options are what a Server is opened with. Find must be given.
+type Options struct {
+	// Listen is HOST:PORT on loopback. "" is DefaultListen, or any port that is free where
+	// somebody else has that.
+	Listen string
+	Find   Finder       // whose questions are shown; it is asked again and again
+	Log    *slog.Logger // nil: nobody reads it
+}
+
+// A Server is a page, listening. Its methods may be called from any goroutine.
+type Server struct {
+	o     Options
+	at    net.Listener
+	mux   *http.ServeMux
+	guard *guard
+	found
+	http *http.Server
+}
+
+// Open listens. Its errors are *fault.Error.
+func Open(o Options) (*Server, error) {
+	at, err := listen(o.Listen)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, at: at, guard: newGuard(at.Addr())}
+	s.mux = s.routes()
+	s.http = &http.Server{Handler: socket.Unrecovered(s), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: readTime, ReadTimeout: readTime,
+		WriteTimeout: patience, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
+	return s, nil
+}
+
+// Check reports what is wrong with an address for a page, nil if nothing.
+func Check(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	switch {
+	case err != nil:
+		return fault.New(fault.Misused, "write it as HOST:PORT, for example "+DefaultListen, "%q is no address for the inbox: %w", address, err)
+	case !loopback.Is(host):
+		return fault.New(fault.Misused, "from elsewhere, reach it by ssh -L 7421:"+DefaultListen, "the inbox is for this machine only, and %s is not", address)
+	}
+	return nil
+}
+
+func listen(address string) (net.Listener, error) {
+	if err := Check(cmp.Or(address, DefaultListen)); err != nil {
+		return nil, err
+	}
+	at, err := net.Listen("tcp", cmp.Or(address, DefaultListen))
+	if err != nil && address == "" {
+		at, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fault.New(fault.Failed, "choose another port", "the inbox: %w", err)
+	}
+	return limited{at, make(chan struct{}, maxClients)}, nil
+}
+
+// Address is that of the page, for a browser that is logged in.
+func (s *Server) Address() string { return "http://" + s.at.Addr().String() + "/" }
+
+// Link makes a link that lets one browser in, once, within the hour.
+func (s *Server) Link() string { return s.Address() + "in/" + s.guard.link(time.Now()) }
+
+// Serve serves the page until ctx ends, and has seen everybody out when it returns. It must
+// be called once.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop()
+	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
+	looked := make(chan struct{})
+	parts.Go(func() { s.look(ctx, s.o.Find, func() { close(looked) }) })
+	select {
+	case <-looked:
+	case <-time.After(lookTime):
+	}
+	defer context.AfterFunc(ctx, func() { s.http.Close() })()
+	defer s.http.Close()
+	err := s.http.Serve(s.at)
+	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Close is for a Server that is not served.
+func (s *Server) Close() { s.at.Close() }
+
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /in/{link}", s.enter)
+	mux.HandleFunc("POST /in/{link}", s.redeem)
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	mux.HandleFunc("GET /{$}", s.list)
+	mux.HandleFunc("GET /q/{bridge}/{id}", s.question)
+	mux.HandleFunc("POST /q/{bridge}/{id}", s.answer)
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		s.page(w, r, http.StatusNotFound, sheet{title: "No such page", body: element("h1", words("There is no such page"))})
+	})
+	return mux
+}
+
+// A limited listener lets so many in at one time; the others wait.
+type limited struct {
+	net.Listener
+	in chan struct{}
+}
+
+func (l limited) Accept() (net.Conn, error) {
+	l.in <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.in
+		return nil, err
+	}
+	return &counted{Conn: c, in: l.in}, nil
+}
+
+type counted struct {
+	net.Conn
+	in   chan struct{}
+	once sync.Once
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { <-c.in })
+	return c.Conn.Close()
+}

@@ -1,0 +1,161 @@
+// Keeps a page as it is now: fetches it again when something happens, and puts the parts in
+// that differ. It makes no markup of its own; what it puts in was a page of this server.
+
+const said = document.getElementById("said");
+const article = document.querySelector("article.question");
+const say = (words) => { if (said) said.textContent = words; };
+
+// The same page as it is now, as a document that runs nothing.
+const fetchPage = () => new Promise((done, failed) => {
+  const r = new XMLHttpRequest();
+  r.open("GET", location.href);
+  r.responseType = "document";
+  r.timeout = 15000;
+  r.onload = () => (r.response && r.status !== 403 && r.status < 500 ? done(r.response) : failed(new Error("no page")));
+  r.onerror = r.ontimeout = () => failed(new Error("no answer"));
+  r.send();
+});
+
+// Lists are kept item by item, so that what one has under one's finger stays where it is.
+const same = (a, b) => a.dataset.version ? a.dataset.version === b.dataset.version : a.isEqualNode(b);
+
+function keep(list, now) {
+  const old = new Map([...list.children].map((c) => [c.id, c]));
+  let fresh = 0;
+  for (const next of now.children) {
+    const was = old.get(next.id);
+    old.delete(next.id);
+    if (was && same(was, next)) continue;
+    const item = document.importNode(next, true);
+    if (was) { swap(was, item); continue; }
+    item.classList.add("fresh");
+    list.append(item);
+    fresh++;
+  }
+  for (const gone of old.values()) {
+    if (gone.contains(document.activeElement)) {
+      const near = gone.nextElementSibling ?? gone.previousElementSibling;
+      (near?.querySelector("a") ?? document.getElementById("main")).focus();
+    }
+    gone.remove();
+  }
+  return fresh;
+}
+
+function swap(was, item) {
+  const focused = was.contains(document.activeElement);
+  was.replaceWith(item);
+  if (focused) item.querySelector("a")?.focus();
+}
+
+function put(page) {
+  document.title = page.title;
+  let fresh = 0;
+  for (const next of page.querySelectorAll("[data-live]")) {
+    const here = document.getElementById(next.id);
+    if (!here) continue;
+    if (here.matches("ol")) fresh += keep(here, next);
+    else if (!here.isEqualNode(next) && !here.contains(document.activeElement))
+      here.replaceChildren(...[...next.childNodes].map((n) => document.importNode(n, true)));
+  }
+  if (fresh) say((fresh === 1 ? "A new question. " : fresh + " new questions. ") + document.getElementById("heading").textContent);
+}
+
+// A question that ended or changed stays on the screen, and its buttons do nothing more.
+function settle(page) {
+  const now = page.querySelector("article.question");
+  if (now && now.dataset.digest === article.dataset.digest) return put(page);
+  if (article.dataset.over) return;
+  article.dataset.over = "yes";
+  const set = document.querySelector("#answer > fieldset");
+  const typing = set?.contains(document.activeElement);
+  if (set) set.disabled = true;
+  const outcome = page.getElementById("outcome");
+  const words = now ? "This question has changed. " : "This question is closed: " + (outcome ? outcome.textContent : "") + " ";
+  const note = document.getElementById("wrong");
+  const text = document.createElement("p");
+  text.className = "warn";
+  const link = document.createElement("a");
+  link.href = now ? location.pathname : "/";
+  link.textContent = now ? "Look at it again" : "All questions";
+  text.append(words, link);
+  note.replaceChildren(text);
+  say(words);
+  if (typing) note.focus();
+}
+
+let busy = false, again = false;
+async function renew() {
+  if (busy) { again = true; return; }
+  busy = true;
+  try {
+    const page = await fetchPage();
+    article ? settle(page) : put(page);
+    count();
+    link(true);
+  } catch { link(false); }
+  await new Promise((done) => setTimeout(done, 400)); // a burst costs one look, and one more
+  busy = false;
+  if (again) { again = false; renew(); }
+}
+
+const state = document.getElementById("link-state");
+function link(live) {
+  if (state) state.textContent = live ? "Live: this page shows what is new by itself." : "Not live: the bridge does not answer. It is tried again.";
+}
+
+// One tab of a browser listens and tells the others: a browser has few connections to spare.
+function listen() {
+  const others = new BroadcastChannel("mcpx-inbox");
+  const heard = (e) => { if (!article || !e.id || e.id === article.dataset.id) renew(); };
+  others.onmessage = (m) => heard(m.data);
+  const hold = () => new Promise(() => {
+    const events = new EventSource("/events");
+    events.onmessage = (m) => { const e = JSON.parse(m.data); others.postMessage(e); heard(e); };
+    events.onerror = () => { link(false); others.postMessage({}); };
+  });
+  if (navigator.locks) navigator.locks.request("mcpx-inbox", hold);
+  else hold();
+  renew();
+}
+
+// Time that is left, counted from when the page came.
+const ends = new WeakMap();
+function count() {
+  for (const t of document.querySelectorAll("time[data-left]")) {
+    if (!ends.has(t)) ends.set(t, performance.now() + 1000 * seconds(t.dataset.left));
+    const s = Math.max(0, Math.floor((ends.get(t) - performance.now()) / 1000));
+    const two = (n) => String(n).padStart(2, "0");
+    t.textContent = s <= 0 ? "time is up" : (s >= 3600 ? Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60) : Math.floor(s / 60)) + ":" + two(s % 60) + " left";
+    if (s < 60) t.dataset.late = "yes";
+  }
+}
+const seconds = (said) => [...said.matchAll(/([\d.]+)([hms])/g)].reduce((sum, [, n, unit]) => sum + n * { h: 3600, m: 60, s: 1 }[unit], 0);
+
+// A long value that was opened was looked at.
+function unlock() {
+  const boxes = [...document.querySelectorAll(".box input[name=seen]")];
+  if (!boxes.length) return;
+  const lock = document.getElementById("lock"), allow = document.querySelectorAll("button[value=allow]");
+  const check = () => {
+    const left = boxes.filter((b) => !b.checked).length;
+    for (const b of allow) b.disabled = left > 0;
+    if (lock) lock.hidden = left === 0;
+  };
+  for (const d of document.querySelectorAll("details.long")) {
+    const box = document.getElementById("box-" + d.dataset.box);
+    d.addEventListener("toggle", () => { if (d.open) { box.checked = true; check(); } });
+    box.closest("label").hidden = true;
+  }
+  check();
+}
+
+// A form is sent once.
+for (const f of document.forms) f.addEventListener("submit", (e) => { if (f.dataset.sent) e.preventDefault(); f.dataset.sent = "yes"; });
+addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
+
+unlock();
+count();
+setInterval(count, 1000);
+if (document.querySelector("[data-live]")) listen();
+else state?.parentElement.remove();
