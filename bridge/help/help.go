@@ -136,7 +136,7 @@ const (
 var groupOf = func() map[string]string {
 	of := map[string]string{}
 	for group, names := range map[string]string{
-		forPeople: "allow deny policy approver within answers notify audit",
+		forPeople: "allow deny policy approver within answers inbox notify audit",
 		forServer: "env cwd timeout start-timeout stdio gate-host",
 		forRoom:   "gateway topic id token-file",
 		forRare: "audit-keep-days audit-keep-size audit-sync config debug dialect env-clean env-pass fallback help help-all insecure " +
@@ -155,7 +155,7 @@ var Groups = []struct {
 	Title    string
 	Commands []string
 }{
-	{"Every day", []string{"run", "tools", "call", "approve", "who"}},
+	{"Every day", []string{"run", "tools", "call", "approve", "inbox", "who"}},
 	{"Rules, answers and the record", []string{"policy", "approvals", "grants", "audit", "halt", "resume"}},
 	{"Clients, proposals and other servers", []string{"client", "serve", "propose", "withdraw", "attach"}},
 	{"The room, and this program", []string{"gateway", "token", "watch", "doctor", "completion", "version"}},

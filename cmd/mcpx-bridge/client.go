@@ -64,7 +64,7 @@ others share the file. A client that has no directory here is an error, unless
 		Example: `  mcpx-bridge client install claude-desktop --topic team --id ann-desk
   mcpx-bridge client install claude-code --scope user
   mcpx-bridge client install zed --policy policy.yaml -- npx -y @modelcontextprotocol/server-memory`,
-		Annotations: map[string]string{help.Rarely: "answers audit cwd gate-host notify start-timeout timeout include exclude limit patience"},
+		Annotations: map[string]string{help.Rarely: "answers audit cwd gate-host inbox notify start-timeout timeout include exclude limit patience"},
 		Args:        help.Positional(1, -1),
 		ValidArgs:   setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,7 +96,7 @@ With --gate-host the rules judge the client's own tool calls too, as calls of
 
 A server that the client reaches by an address cannot be wrapped.`,
 		Example:     "  mcpx-bridge client wrap cursor github --topic team --policy policy.yaml\n  mcpx-bridge client wrap cursor github --policy policy.yaml --gate-host\n  mcpx-bridge client wrap claude-code notes --scope local\n  mcpx-bridge client wrap claude-desktop memory --dry-run",
-		Annotations: map[string]string{help.Rarely: "answers audit cwd gate-host notify start-timeout timeout"},
+		Annotations: map[string]string{help.Rarely: "answers audit cwd gate-host inbox notify start-timeout timeout"},
 		Args:        help.Positional(2, 2),
 		ValidArgs:   setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {

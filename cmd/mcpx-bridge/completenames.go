@@ -22,6 +22,7 @@ func (p *program) completeNames(root *cobra.Command) {
 	for command, find := range map[string]help.Finder{
 		"call": p.peersThenTools, "propose": p.peersThenTools, "tools": p.peersThenTools,
 		"approve":        p.bridgeNames,
+		"inbox":          p.bridgeNames,
 		"approvals show": p.questionNames, "approvals allow": p.questionNames, "approvals deny": p.questionNames,
 		"halt": p.bridgeNames, "resume": p.bridgeNames,
 		"audit show": p.logNames, "audit follow": p.logNames, "audit verify": p.logNames,

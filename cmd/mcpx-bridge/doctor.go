@@ -39,7 +39,7 @@ Each check is one line, with a hint if it fails; the exit code is 1 then.`,
   mcpx-bridge doctor --policy policy.yaml --id notes -- uvx mcp-server-notes
   mcpx-bridge doctor --attach unix:notes.sock
   mcpx-bridge doctor --gateway wss://gateway.example --token-file my.token`,
-		Annotations: map[string]string{help.Rarely: "answers audit cwd env gate-host notify start-timeout stdio timeout"},
+		Annotations: map[string]string{help.Rarely: "answers audit cwd env gate-host inbox notify start-timeout stdio timeout"},
 
 		Args: help.Positional(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.doctor(cmd.Context(), args) },

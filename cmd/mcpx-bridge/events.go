@@ -23,12 +23,13 @@ type readyEvent struct {
 	PID       int    `json:"pid"`
 	ServerPID int    `json:"server_pid,omitempty"`
 	Control   string `json:"control"`
-	Resources string `json:"resources"` // who can read them, in words
-	Prompts   string `json:"prompts"`   // who can get them
+	Inbox     string `json:"inbox,omitempty"` // the page, by a link that works once; later ones have its plain address
+	Resources string `json:"resources"`       // who can read them, in words
+	Prompts   string `json:"prompts"`         // who can get them
 }
 
-// sayReady says that calls are served.
-func sayReady(e *events.Events, r node.Ready) {
+// sayReady says that calls are served. inbox is the page's address, "" if there is none.
+func sayReady(e *events.Events, r node.Ready, inbox string) {
 	words := fmt.Sprintf("%s serves %d tools in %s at %s", r.ID, r.Tools, r.Topic, r.Gateway)
 	if r.Waits {
 		words = fmt.Sprintf("%s is in %s at %s and serves calls as soon as the client has greeted the server", r.ID, r.Topic, r.Gateway)
@@ -36,7 +37,7 @@ func sayReady(e *events.Events, r node.Ready) {
 	if r.Hosted {
 		words += ", hosted here"
 	}
-	e.Begin(jsonLine(readyEvent{"ready", r.ID, r.Topic, r.Gateway, r.Hosted, r.Dialect, r.Tools, os.Getpid(), r.ServerPID, r.Control, r.Resources, r.Prompts}),
+	e.Begin(jsonLine(readyEvent{"ready", r.ID, r.Topic, r.Gateway, r.Hosted, r.Dialect, r.Tools, os.Getpid(), r.ServerPID, r.Control, inbox, r.Resources, r.Prompts}),
 		append([]string{words}, reachWords(r)...)...)
 }
 

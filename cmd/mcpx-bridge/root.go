@@ -18,8 +18,7 @@ func (p *program) root() *cobra.Command {
 		Short: "Let the people and agents in a room use an MCP server, under your rules",
 		Long: `Let the people and agents in a room use an MCP server, under your rules.
 
-"run" seats an MCP server in a topic, which is a room. The others there see its
-tools; what they may call, you decide. By default all is on this machine.`,
+"run" seats an MCP server in a topic: a room, by default on this machine.`,
 		Example: `  mcpx-bridge run -- npx -y @modelcontextprotocol/server-filesystem /tmp
   mcpx-bridge tools
   mcpx-bridge call filesystem read_text_file path=/tmp/notes.txt`,
@@ -55,6 +54,7 @@ tools; what they may call, you decide. By default all is on this machine.`,
 		p.watchCommand(),
 		p.approveCommand(),
 		p.approvalsCommand(),
+		p.inboxCommand(),
 		p.grantsCommand(),
 		p.policyCommand(),
 		p.auditCommand(),

@@ -30,11 +30,10 @@ func (p *program) runCommand() *cobra.Command {
 The server is any program that speaks MCP over stdin and stdout. The others in
 the topic find its tools under the bridge's id.
 
-Every call waits until you agree to it, here or with mcpx-bridge approve, or
+Every call waits until you agree to it, here, in a browser or with approve, or
 until somebody agrees whom --approver names. Tools that --allow names run
 unasked, tools that --deny names are refused; * stands for any characters.
---policy FILE says all this with rules; mcpx-bridge policy init drafts one. The
-record keeps what was decided and what ran.`,
+--policy FILE says all this with rules; mcpx-bridge policy init drafts one.`,
 		Annotations: map[string]string{help.Further: `
 
 The command after -- is started without a shell, and stopped with everything it
@@ -98,6 +97,7 @@ func (p *program) bridgingFlags(f *pflag.FlagSet) {
 	f.IntVar(&p.s.MaxCalls, "max-calls", 0, "let at most `N` calls be at the server at one time (default 1024)")
 	f.IntVar(&p.s.MaxPending, "max-pending", 0, "let at most `N` questions wait for an answer at one time (default 10000)")
 	f.StringVar(&p.s.Answers, "answers", "any", "`WHERE` you may answer: any, or terminal; that is the terminal of run, and nowhere else")
+	f.StringVar(&p.s.Inbox, "inbox", "", "where to answer in a browser, `ADDR`, or off; on this machine only; left out: 127.0.0.1:7421, or any port that is free")
 	f.StringVar(&p.s.Notify, "notify", "", "run `CMD` in a shell for each question to you; it gets that as one JSON object on stdin")
 	p.s.listenFlags(f, "where to host this machine's gateway if nobody does, `HOST:PORT`")
 }
@@ -120,16 +120,22 @@ func (p *program) bridge(ctx context.Context, t node.Target) error {
 	if err != nil {
 		return err
 	}
-	e := p.newEvents(p.stdout)
-	o.Emit, o.Ready = e.Emit, func(r node.Ready) { sayReady(e, r) }
+	e, page := p.newEvents(p.stdout), &inboxPage{}
+	o.Emit, o.Ready = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }
 	n, err := node.New(ctx, o)
+	if err == nil {
+		if err = p.openPage(page, n.Inbox(), n.ID()); err != nil {
+			n.Close()
+		}
+	}
 	if err != nil {
 		e.Discard()
 		return err
 	}
 	defer e.Close()
 	p.hintAllow()
-	return n.Run(ctx, func(ctx context.Context) error { return p.keepAsking(ctx, n) })
+	p.sayPage(page)
+	return n.Run(ctx, func(ctx context.Context) error { return p.keepAsking(ctx, n) }, page.serve)
 }
 
 // passThrough has the client at our stdin and stdout talk to the server.
@@ -138,8 +144,8 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 	if err != nil {
 		return err
 	}
-	e := p.newEvents(p.stdout)
-	o.Emit, o.Ready = e.Emit, func(r node.Ready) { sayReady(e, r) }
+	e, page := p.newEvents(p.stdout), &inboxPage{}
+	o.Emit, o.Ready = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }
 	pt, err := node.NewPassthrough(o, p.s.GateHost)
 	if err != nil {
 		e.Discard()
@@ -155,6 +161,7 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 	if !pt.Alone() {
 		p.hintAllow()
 	}
+	defer p.pageBeside(ctx, page, pt.Inbox(), cmp.Or(o.ID, t.ID()))()
 	return pt.Run(ctx, stdio.Host{In: in.Interruptible(), Out: out, Errors: p.stderr})
 }
 
@@ -308,7 +315,7 @@ func (p *program) checkRun() error {
 	case localgateway.OffLoopback(p.s.Listen):
 		return misused("\"mcpx-bridge gateway --listen\" serves other machines, with TLS", "--listen: run hosts a gateway for this machine only")
 	}
-	if err := p.s.checkTimeout(); err != nil {
+	if err := cmp.Or(p.s.checkTimeout(), p.checkPage()); err != nil {
 		return err
 	}
 	if _, _, err := p.s.auditKeep(); err != nil {

@@ -51,6 +51,7 @@ type settings struct {
 	MaxPending   int
 	Answers      string
 	Notify       string
+	Inbox        string // HOST:PORT, off, or "" for the default
 	Provides     []string
 	Allow, Deny  []string
 
@@ -108,6 +109,9 @@ type settings struct {
 	Set        []string
 	Remember   string
 	DelegateTo string
+
+	// inbox
+	Port uint16
 
 	// client
 	Scope  string

@@ -24,16 +24,6 @@ type Source struct {
 // A Finder returns the sources that there are now, without those whose keys are known.
 type Finder func(ctx context.Context, known func(key string) bool) ([]*Source, error)
 
-// Only finds one source, and again when it has ended.
-func Only(s *Source) Finder {
-	return func(_ context.Context, known func(string) bool) ([]*Source, error) {
-		if known(s.Key) {
-			return nil, nil
-		}
-		return []*Source{s}, nil
-	}
-}
-
 // Bridges finds the bridges of this user on this machine, by their sockets in dir. want
 // narrows them down; nil: all.
 func Bridges(dir string, want func(inbox.Status) bool) Finder {
@@ -74,12 +64,26 @@ type place struct{ bridge, id string }
 // mostEnded is how many ended questions are remembered.
 const mostEnded = 1000
 
-// look looks for sources, again and again, and listens to each until ctx ends. first is called
-// when it has looked once.
-func (f *found) look(ctx context.Context, find Finder, first func()) {
+// look keeps the sources of a page until ctx ends. first is called when there are some, or none
+// to be found at once.
+func (f *found) look(ctx context.Context, o *Options, first func()) {
+	defer f.feed.Close()
+	if o.Only == nil {
+		f.search(ctx, o.Find, first)
+		return
+	}
+	f.add(o.Only)
+	first()
+	for f.listen(ctx, o.Only); pause.For(ctx, findAgain); {
+		f.listen(ctx, o.Only)
+	}
+}
+
+// search looks for sources, again and again, and listens to each.
+func (f *found) search(ctx context.Context, find Finder, first func()) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	defer f.feed.Close()
+	once := sync.OnceFunc(first)
 	for {
 		some, _ := find(ctx, func(key string) bool { return f.source(key) != nil }) // what cannot be reached is not there
 		for _, src := range some {
@@ -89,10 +93,7 @@ func (f *found) look(ctx context.Context, find Finder, first func()) {
 				f.remove(src)
 			})
 		}
-		if first != nil {
-			first()
-			first = nil
-		}
+		once()
 		if !pause.For(ctx, findAgain) {
 			return
 		}

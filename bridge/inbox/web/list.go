@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -100,10 +101,27 @@ func row(ctx context.Context, i *item, now time.Time) piece {
 	return element("li", id("q."+i.at.Key+"."+i.ID), attribute{"data-version", version},
 		element("a", class("card"), href(i.address()),
 			element("span", class("asks"), asks(&v)),
-			when(v.Compact != "" && !v.AboutPolicy, element("code", class("gist"), words(text.Cut(v.Compact, 240)))),
+			when(!v.AboutPolicy, gist(&v)),
 			element("span", class("meta"), left(i.Deadline, now), element("bdi", words(i.at.Label)), element("code", words(v.Short)),
 				when(v.Needs() != "", element("span", words("needs "+v.Needs()))), when(len(v.Banner) > 0, element("span", class("alarm"), words("hidden characters"))),
 				when(v.Elsewhere != "", element("span", words(v.Elsewhere))))))
+}
+
+// How much of the arguments a list shows.
+const (
+	gistValues = 6
+	gistRunes  = 100 // of one value
+)
+
+// gist is how the arguments begin, in the order in which they were written.
+func gist(v *approval.View) piece {
+	if len(v.Arguments) == 0 {
+		return element("span", class("gist"), words(text.Cut(v.Compact, gistValues*gistRunes)))
+	}
+	shown := v.Arguments[:min(len(v.Arguments), gistValues)]
+	return element("span", class("gist"), each(shown, func(l approval.Leaf) piece {
+		return pieces{element("bdi", class("key"), words(text.Cut(strings.TrimPrefix(l.Name, "/"), gistRunes))), words(" "), element("code", words(text.Cut(l.Text, gistRunes))), words(" ")}
+	}), when(len(shown) < len(v.Arguments)+v.More, words("…")))
 }
 
 // asks is who wants what, in a sentence.

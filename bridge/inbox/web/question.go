@@ -70,7 +70,7 @@ func whole(src *Source, v *approval.View, wrong string, now time.Time) piece {
 		element("p", class("meta"), left(v.Deadline, now), element("bdi", words(src.Label)), element("span", words("digest "), element("code", words(v.Short)))),
 		element("div", id("wrong"), attribute{"tabindex", "-1"}, when(wrong != "", element("p", class("warn"), attribute{"role", "alert"}, words(wrong)))),
 		warnings(v),
-		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), arguments),
+		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), arguments)),
 		element("section", attribute{"aria-labelledby", "about"}, element("h2", id("about"), words("About it")), circumstances(v)),
 		form(src, v, t.long),
 	)
@@ -87,7 +87,7 @@ func argumentsAre(v *approval.View) string {
 func warnings(v *approval.View) piece {
 	var all pieces
 	for _, line := range v.Banner {
-		all = append(all, element("li", words("It "+line+".")))
+		all = append(all, element("li", words("It "+strings.TrimSuffix(line, `, shown as \u{…}`)+".")))
 	}
 	for _, f := range v.Facts {
 		if f.Name == "Warning" {
@@ -119,8 +119,11 @@ func circumstances(v *approval.View) piece {
 	}
 	return element("dl", id("circumstances"), flag("data-live"),
 		fact("Server says", v.ServerSays()), fact("Why asked", v.WhyAsked()), fact("Needs", v.Needs()), people(v), rest,
-		fact("Decide by", text.Stamp(v.Deadline.Local())), fact("Digest", v.Digest))
+		fact("Decide by", text.Stamp(v.Deadline.Local())), element("dt", words("Digest")), element("dd", element("code", words(v.Digest))))
 }
+
+// standing is what a person's state means to who looks on.
+var standing = map[string]string{"asked": "not answered yet", "waiting": "asked later", "passed it on": "passed it on"}
 
 func people(v *approval.View) piece {
 	var all pieces
@@ -129,7 +132,7 @@ func people(v *approval.View) piece {
 		if p.Who == v.Me && v.Elsewhere == "" {
 			who = "you"
 		}
-		said := p.State
+		said := cmp.Or(standing[p.State], p.State)
 		if p.From != "" {
 			said += ", by " + text.Person(p.From)
 		}

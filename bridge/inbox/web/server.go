@@ -27,12 +27,13 @@ const (
 	maxClients = 128 // connections at one time
 )
 
-// Options are what a Server is opened with. Find must be given.
+// Options are what a Server is opened with. Only or Find must be given.
 type Options struct {
 	// Listen is HOST:PORT on loopback. "" is DefaultListen, or any port that is free where
 	// somebody else has that.
 	Listen string
-	Find   Finder       // whose questions are shown; it is asked again and again
+	Only   *Source      // whose questions are shown, for as long as there is a page
+	Find   Finder       // without Only: whose are; it is asked again and again
 	Log    *slog.Logger // nil: nobody reads it
 }
 
@@ -103,7 +104,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer stop()
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	looked := make(chan struct{})
-	parts.Go(func() { s.look(ctx, s.o.Find, func() { close(looked) }) })
+	parts.Go(func() { s.look(ctx, &s.o, func() { close(looked) }) })
 	select {
 	case <-looked:
 	case <-time.After(lookTime):

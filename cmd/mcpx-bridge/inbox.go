@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
+)
+
+func (p *program) inboxCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inbox [FLAGS] [BRIDGE…]",
+		Short: "Answer questions in a browser",
+		Long: `Answer questions in a browser of this machine: those of the bridges here, or of
+the named ones alone.
+
+The link that is printed lets one browser in, once, within an hour. The page is not
+to be reached from elsewhere; ssh -L brings it to another machine. Questions of a
+bridge that was started with --answers terminal are shown, and answered there.
+
+run has a page for its own questions, and prints its link.`,
+		Example: `  mcpx-bridge inbox
+  mcpx-bridge inbox --port 9000 notes`,
+		Args: help.Positional(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.inbox(cmd.Context(), args) },
+	}
+	cmd.Flags().Uint16Var(&p.s.Port, "port", 0, "the page's port on this machine, `N` (default: 7421, or any that is free)")
+	return cmd
+}
+
+// inbox serves a page for all bridges of this machine until ctx ends.
+func (p *program) inbox(ctx context.Context, named []string) error {
+	dir, err := p.controlDir()
+	if err != nil {
+		return err
+	}
+	at := ""
+	if p.s.Port != 0 {
+		at = net.JoinHostPort("127.0.0.1", strconv.Itoa(int(p.s.Port)))
+	}
+	s, err := web.Open(web.Options{Listen: at, Log: p.log, Find: web.Bridges(dir, func(s inbox.Status) bool {
+		return len(named) == 0 || slices.Contains(named, s.ID)
+	})})
+	if err != nil {
+		return err
+	}
+	link := s.Link()
+	if p.s.JSON {
+		p.print(jsonLine(map[string]string{"event": "ready", "inbox": link}))
+	} else {
+		p.print([]byte(link + "\n"))
+		p.log.Info("open it in a browser: it works once, within an hour; Ctrl-C ends the page")
+	}
+	return s.Serve(ctx)
+}
+
+// An inboxPage is what run shows of its questions in a browser. Its zero value is none.
+type inboxPage struct {
+	*web.Server
+	link  string
+	ready atomic.Bool // the link was said with "ready"
+}
+
+// address is the link the first time, and later the plain address.
+func (g *inboxPage) address() string {
+	switch {
+	case g.Server == nil:
+		return ""
+	case g.ready.Swap(true):
+		return g.Address()
+	}
+	return g.link
+}
+
+// serve is one part of a run.
+func (g *inboxPage) serve(ctx context.Context) error {
+	if g.Server == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return g.Serve(ctx)
+}
+
+// openPage opens the page of a bridge, unless there is to be none: where answers count at the
+// terminal alone, only who asks for it gets one, to look.
+func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) {
+	atTerminal := p.s.Answers == "terminal"
+	if p.s.Inbox == "off" || p.s.Inbox == "" && atTerminal {
+		return nil
+	}
+	if atTerminal {
+		in = inbox.LookOnly(in)
+	}
+	if g.Server, err = web.Open(web.Options{Listen: p.s.Inbox, Only: &web.Source{Inbox: in, Key: id, Label: id + " in " + p.s.Topic}, Log: p.log}); err != nil {
+		return err
+	}
+	g.link = g.Link()
+	return nil
+}
+
+// pageBeside serves a page beside a server that belongs to a client, which shows nobody our
+// first lines: there is one only where it was asked for, and no trouble with it ends anything.
+func (p *program) pageBeside(ctx context.Context, g *inboxPage, in inbox.Inbox, id string) (end func()) {
+	if p.s.Inbox == "" {
+		return func() {}
+	}
+	if err := p.openPage(g, in, id); err != nil {
+		p.log.Warn("there is no page", "error", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var serving sync.WaitGroup
+	serving.Go(func() { g.serve(ctx) })
+	p.sayPage(g)
+	return func() {
+		stop()
+		serving.Wait()
+	}
+}
+
+// sayPage says where one answers in a browser.
+func (p *program) sayPage(g *inboxPage) {
+	if g.Server != nil {
+		p.log.Info("hint: in a browser you answer at " + g.link)
+		p.log.Info("hint: this link works once, within an hour; \"mcpx-bridge inbox\" makes another")
+	}
+}
+
+func (p *program) checkPage() error {
+	if p.s.Inbox == "" || p.s.Inbox == "off" {
+		return nil
+	}
+	return web.Check(p.s.Inbox)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// sent is what a browser without a script does with a form of a page, and the page that it gets.
+func sent(t *testing.T, c *http.Client, method, at string, form url.Values) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, at, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	got, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	page, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+func found(t *testing.T, page, pattern string) string {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no %s in\n%s", pattern, page)
+	}
+	return m[1]
+}
+
+// From the link in "ready" to the call that runs, by nothing but what pages show.
+func TestAPersonInABrowserDecides(t *testing.T) {
+	g := openStage(t, d1)
+	s := launch{rules: []string{"--inbox", "127.0.0.1:0"}}.start(t, g.url)
+	g.side = s
+	g.accept()
+	g.greet("bob", "alice")
+	link := s.ready()["inbox"].(string)
+	g.settle()
+	g.request("e1", "bob", call("7", "write_file", `{"path":"/a","text":"x"}`))
+	s.await(`{"event":"asked","env":"e1"}`)
+
+	jar, _ := cookiejar.New(nil) // never fails
+	c := &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}
+	base, _, _ := strings.Cut(link, "/in/")
+	if page := sent(t, c, http.MethodGet, link, nil); !strings.Contains(page, "Continue") || strings.Contains(page, "bob") {
+		t.Fatalf("the link leads to\n%s", page)
+	}
+	list := sent(t, c, http.MethodPost, link, nil)
+	at := base + found(t, list, `href="(/q/[^"]+)"`)
+	question := sent(t, c, http.MethodGet, at, nil)
+	if !strings.Contains(question, "write_file") || s.ran() != 0 {
+		t.Fatalf("it ran %d times before this was shown:\n%s", s.ran(), question)
+	}
+	end := sent(t, c, http.MethodPost, at, url.Values{"do": {"allow"}, "digest": {found(t, question, `name="digest" value="([0-9a-f]{64})"`)}})
+	if !strings.Contains(end, "allowed by local") {
+		t.Errorf("the answer leads to\n%s", end)
+	}
+	g.expect(d1.reply("bob", "e1", "tools/call", "write_file", `{"id":7,"result":"*"}`))
+	if s.ran() != 1 {
+		t.Errorf("it ran %d times", s.ran())
+	}
+	if page := sent(t, &http.Client{}, http.MethodPost, link, nil); strings.Contains(page, "bob") || !strings.Contains(page, "was used") {
+		t.Errorf("the link works twice:\n%s", page)
+	}
+}
