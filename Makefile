@@ -20,11 +20,13 @@ RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 # ship them find most of those built.
 TESTFLAGS = -trimpath -vet=off -ldflags=-s -shuffle=on -count=1 -timeout 30m
 
+CHROMIUM = command -v chromium chromium-browser google-chrome chrome >/dev/null
+
 # They wait more than they work, so four packages at a time do more; those that wait longest begin first.
 LONG = ./cmd/mcpx-bridge ./bridge/gateway ./examples/bench ./stdio
 AT_ONCE = -p 4 -parallel 8
 
-.PHONY: help build mcpb demo test race check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
+.PHONY: help build mcpb demo test race test-page check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -55,6 +57,7 @@ check: ## formatting, vet, staticcheck, tidiness, six platforms; changes nothing
 	@echo "gofmt -l $(ROOMS)"; unformatted=$$(gofmt -l $(ROOMS)); test -z "$$unformatted" || { echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags real ./examples/real
+	$(GO) vet -tags chrome ./bridge/inbox/web
 	$(GO) fix -diff ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
@@ -88,6 +91,14 @@ soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; calls a
 	@$(GO) run ./examples/soak -minutes $(MINUTES) $(SOAK)
 
 # The npm servers are pinned by examples/real/package-lock.json and land in .cache.
+test-page: ## the page in Chromium, which apt-get installs if it is not here; says so where there is none
+	@$(CHROMIUM) || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null 2>&1 || true
+	@if $(CHROMIUM); then \
+		$(GO) test -tags chrome -count=1 -run 'TestInABrowser|TestPictures' ./bridge/inbox/web; \
+	else \
+		echo "test-page: NOT CHECKED: there is no Chromium here, and none could be installed" >&2; \
+	fi
+
 test-real: .cache/real/node_modules/.done .cache/real/bin/everything-server ## npm servers behind the bridge, byte for byte, and npm clients, the Inspector and the conformance suites before serve and run --stdio; needs node and npm
 	$(GO) test -tags real -count=1 -v -run 'TestReal' ./examples/real
 

@@ -119,6 +119,7 @@ var only = map[string]string{
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest": "",
 	"golang.org/x/term":                                    "bridge/prompt bridge/table",
 	"github.com/creack/pty":                                "bridge/prompt/prompttest",
+	"github.com/chromedp":                                  "",
 	"cel.dev/cel-go":                                       "policy",
 }
 

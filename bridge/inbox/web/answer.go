@@ -94,7 +94,7 @@ func decide(ctx context.Context, src *Source, id string, r *http.Request) (inbox
 // read reads a form by the question that it answers. Whatever is not clear is no answer.
 func read(v *approval.View, form map[string][]string) (a approval.Reply, err error) {
 	get := func(name string) string { return strings.Join(form[name], "\n") }
-	a.Reason = get("reason")
+	a.Reason = strings.ReplaceAll(get("reason"), "\r\n", "\n") // as forms send what has lines
 	switch get("do") {
 	case "allow":
 		a.Allow, a.Remember = true, get("remember")

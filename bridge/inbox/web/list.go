@@ -103,7 +103,7 @@ func row(ctx context.Context, i *item, now time.Time) piece {
 			element("span", class("asks"), asks(&v)),
 			when(!v.AboutPolicy, gist(&v)),
 			element("span", class("meta"), left(i.Deadline, now), element("bdi", words(i.at.Label)), element("code", words(v.Short)),
-				when(v.Needs() != "", element("span", words("needs "+v.Needs()))), when(len(v.Banner) > 0, element("span", class("alarm"), words("hidden characters"))),
+				when(v.Needs() != "", element("span", words("needs "+v.Needs()))), when(len(v.Banner) > 0, element("span", class("alarm"), words("holds what cannot be seen"))),
 				when(v.Elsewhere != "", element("span", words(v.Elsewhere))))))
 }
 

@@ -87,7 +87,10 @@ func argumentsAre(v *approval.View) string {
 func warnings(v *approval.View) piece {
 	var all pieces
 	for _, line := range v.Banner {
-		all = append(all, element("li", words("It "+strings.TrimSuffix(line, `, shown as \u{…}`)+".")))
+		if said, hides := strings.CutSuffix(line, `, shown as \u{…}`); hides {
+			line = said + ", named where it would stand"
+		}
+		all = append(all, element("li", words("It "+line+".")))
 	}
 	for _, f := range v.Facts {
 		if f.Name == "Warning" {
@@ -128,15 +131,15 @@ var standing = map[string]string{"asked": "not answered yet", "waiting": "asked 
 func people(v *approval.View) piece {
 	var all pieces
 	for _, p := range v.People {
-		who := text.Person(p.Who)
+		who := name(text.Person(p.Who))
 		if p.Who == v.Me && v.Elsewhere == "" {
-			who = "you"
+			who = words("you:") // without a frame, which whoever calls themselves so has
 		}
 		said := cmp.Or(standing[p.State], p.State)
 		if p.From != "" {
 			said += ", by " + text.Person(p.From)
 		}
-		all = append(all, element("li", name(who), words(" "+said)))
+		all = append(all, element("li", who, words(" "+said)))
 	}
 	if all == nil {
 		return nil

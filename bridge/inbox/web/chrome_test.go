@@ -1,0 +1,439 @@
+//go:build chrome
+
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// What a person does and sees in a real browser. One browser serves all; each has a page of its
+// own.
+func TestInABrowser(t *testing.T) {
+	browser := chromium(t)
+	for name, test := range map[string]func(*testing.T, context.Context){
+		"allow":            allowsByPressing,
+		"deny":             deniesWithAReason,
+		"delegate":         passesOn,
+		"edit":             changesWhatMayBe,
+		"remember":         remembers,
+		"long":             opensWhatIsLong,
+		"keys":             noKeySaysYes,
+		"new":              newOnesComeByThemselves,
+		"ends":             aQuestionEndsUnderTheFinger,
+		"changes":          aQuestionChangesUnderTheFinger,
+		"two tabs":         twoTabsDecideAtOnce,
+		"again":            comesBackAfterTheNetworkDid,
+		"many":             tenThousand,
+		"hostile":          nothingRunsThatOthersWrote,
+		"names":            everythingHasARoleAndAName,
+		"trusted types":    theScriptMayMakeNoMarkup,
+		"another port":     aPageOfAnotherPortGetsNothing,
+		"without a script": worksWithoutAScript,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, browser) })
+	}
+}
+
+// asked is a hall with one question, and a tab that shows it.
+func asked(t *testing.T, browser context.Context, q approval.Question) (h *inboxtest.Hall, id string, b *tab) {
+	t.Helper()
+	h = inboxtest.New("notes")
+	id = h.Ask(q)
+	b = loggedIn(t, browser, serve(t, source(h, "notes")))
+	b.open("/q/notes/" + id)
+	b.live()
+	return h, id, b
+}
+
+// live waits until the page hears what happens.
+func (b *tab) live() {
+	b.t.Helper()
+	b.until("document.getElementById('link-state').textContent.startsWith('Live')")
+}
+
+// press presses what a person reads on a button, and waits for the page behind it.
+func (b *tab) press(name string) {
+	b.t.Helper()
+	b.do(chromedp.Click(`//button[normalize-space()="` + name + `"]`))
+}
+
+// outcome waits for the page that says how the question ended.
+func (b *tab) outcome(want string) {
+	b.t.Helper()
+	b.until(`document.getElementById("outcome")?.textContent.startsWith("` + want + `")`)
+}
+
+func allowsByPressing(t *testing.T, browser context.Context) {
+	h, id, b := asked(t, browser, inboxtest.Write(`{"path":"/a"}`))
+	b.press("Allow")
+	allowed(t, h, id)
+	b.outcome("allowed by local")
+}
+
+func deniesWithAReason(t *testing.T, browser context.Context) {
+	h, _, b := asked(t, browser, inboxtest.Write(`{"path":"/a"}`))
+	b.do(chromedp.SendKeys("textarea", "not that\none"))
+	b.press("Deny")
+	if s := h.Next(t); s.Outcome.String() != "denied" || s.Said != "not that one" {
+		t.Errorf("%s, %q", s.Outcome, s.Said)
+	}
+	b.outcome("denied by local")
+}
+
+func passesOn(t *testing.T, browser context.Context) {
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Delegate = &policy.Delegate{To: []string{"ben", "carol"}}
+	h, id, b := asked(t, browser, q)
+	b.do(chromedp.SendKeys("select[name=to]", "carol"))
+	b.press("Delegate")
+	b.until(`document.getElementById("circumstances")?.textContent.includes("passed on") || document.getElementById("circumstances")?.textContent.includes("passed it on")`)
+	h.Say(t, "carol", id, `{"action":"accept","content":{"approve":true}}`)
+	allowed(t, h, id)
+	b.until(`document.getElementById("said").textContent.includes("allowed by carol")`)
+}
+
+func changesWhatMayBe(t *testing.T, browser context.Context) {
+	q := inboxtest.Write(`{"path":"/a","mode":1}`)
+	q.Terms.Edit = []policy.Edit{{Field: "where", Arg: "/path", Title: "Where", Type: "string"}, {Field: "mode", Arg: "/mode", Title: "Mode", Type: "integer", Max: "7"}}
+	h, id, b := asked(t, browser, q)
+	b.do(chromedp.SetValue("input[name='field.mode']", "8"))
+	b.press("Allow")
+	b.until(`document.getElementById("wrong")?.textContent.includes("Mode must be at most 7")`)
+	undecided(t, h, id)
+	b.do(chromedp.SetValue("input[name='field.mode']", "7"), chromedp.SetValue("input[name='field.where']", "/b"))
+	b.press("Allow")
+	if s := h.Next(t); string(s.Args) != `{"path":"/b","mode":7}` {
+		t.Errorf("%s runs, with %s", s.Outcome, s.Args)
+	}
+}
+
+func remembers(t *testing.T, browser context.Context) {
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Remember = []string{"session"}
+	h, _, b := asked(t, browser, q)
+	if said := b.page(); !strings.Contains(said, "the same call with exactly these arguments runs unasked until the bridge stops") {
+		t.Errorf("it does not say what it would cover:\n%s", said)
+	}
+	b.do(chromedp.Click("input[value=session]"))
+	b.press("Allow")
+	if s := h.Next(t); s.Made == nil || s.Made.Keep != "session" {
+		t.Errorf("%+v", s.Made)
+	}
+}
+
+func opensWhatIsLong(t *testing.T, browser context.Context) {
+	h, id, b := asked(t, browser, inboxtest.Write(`{"path":"/a","content":"`+strings.Repeat("lorem ", 170_000)+`the end"}`))
+	if !say[bool](b, `document.querySelector("button[value=allow]").disabled && !document.querySelector("button[value=deny]").disabled`) {
+		t.Error("Allow can be pressed before the long value was opened, or Deny cannot")
+	}
+	b.do(chromedp.Click("details.long summary"))
+	b.until(`!document.querySelector("button[value=allow]").disabled && document.querySelector("main").innerText.includes("the end")`)
+	b.press("Allow")
+	allowed(t, h, id)
+}
+
+// A key that is pressed in the wrong window decides nothing, and neither does Enter in a field.
+func noKeySaysYes(t *testing.T, browser context.Context) {
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Edit = []policy.Edit{{Field: "where", Arg: "/path", Title: "Where", Type: "string"}}
+	h, id, b := asked(t, browser, q)
+	for _, key := range []string{"a", "y", "A", "\r", " ", "d"} {
+		b.do(chromedp.KeyEvent(key))
+	}
+	b.do(chromedp.SendKeys("input[name='field.where']", "x\r"), chromedp.SendKeys("textarea", "y\r\r"))
+	if at := say[string](b, "location.pathname"); at != "/q/notes/"+id {
+		t.Errorf("a key led to %s", at)
+	}
+	undecided(t, h, id)
+}
+
+func newOnesComeByThemselves(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	second := h.Ask(inboxtest.Write(`{"path":"/b"}`))
+	b := loggedIn(t, browser, serve(t, source(h, "notes")))
+	b.live()
+	b.do(chromedp.Focus(`[href="/q/notes/` + second + `"]`))
+	third := h.Ask(inboxtest.Write(`{"path":"/c"}`))
+	b.until(`document.querySelector('[href="/q/notes/` + third + `"]') && document.title.startsWith("3 questions")`)
+	b.until(`document.activeElement.getAttribute("href") === "/q/notes/` + second + `"`)
+	b.until(`document.getElementById("said").textContent === "A new question. 3 questions wait for you"`)
+	h.Withdraw(second)
+	b.until(`!document.querySelector('[href="/q/notes/` + second + `"]') && document.activeElement.getAttribute("href") === "/q/notes/` + third + `"`)
+	h.Withdraw(third)
+	h.Abort(say[string](b, `document.querySelector(".card").href.split("/").pop()`), "replaced")
+	b.until(`document.querySelector("h1").textContent === "Nothing waits for you"`)
+}
+
+func aQuestionEndsUnderTheFinger(t *testing.T, browser context.Context) {
+	h, id, b := asked(t, browser, inboxtest.Write(`{"path":"/a"}`))
+	b.do(chromedp.Focus("button[value=allow]"))
+	h.Withdraw(id)
+	b.until(`document.querySelector("#answer fieldset").disabled && document.activeElement.id === "wrong" && document.getElementById("said").textContent.includes("closed: withdrawn")`)
+	b.do(chromedp.KeyEvent("\r"), chromedp.KeyEvent(" "))
+	if at := say[string](b, "location.pathname"); at != "/q/notes/"+id {
+		t.Errorf("it leads to %s", at)
+	}
+}
+
+func aQuestionChangesUnderTheFinger(t *testing.T, browser context.Context) {
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Of, q.Terms.Need = []string{"local", "ben"}, 2
+	q.Terms.Edit = []policy.Edit{{Field: "where", Arg: "/path", Title: "Where", Type: "string"}}
+	h, id, b := asked(t, browser, q)
+	h.Say(t, "ben", id, `{"action":"accept","content":{"approve":true,"where":"/b"}}`)
+	b.until(`document.getElementById("wrong").textContent.includes("This question has changed")`)
+	if !say[bool](b, `document.querySelector("#answer fieldset").disabled && document.querySelector(".sheet").textContent.includes('"/a"')`) {
+		t.Error("it can still be answered, or something else is shown than what was")
+	}
+	b.do(chromedp.Click("#wrong a"), chromedp.WaitVisible("button[value=allow]"))
+	b.until(`document.querySelector(".sheet").textContent.includes('"/b"')`)
+	b.press("Allow")
+	if s := h.Next(t); string(s.Args) != `{"path":"/b"}` {
+		t.Errorf("%s runs, with %s", s.Outcome, s.Args)
+	}
+}
+
+func twoTabsDecideAtOnce(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	s := serve(t, source(h, "notes"))
+	one := loggedIn(t, browser, s)
+	two := newTab(t, browser, s)
+	for range 5 {
+		id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+		one.open("/q/notes/" + id)
+		two.open("/q/notes/" + id)
+		done := make(chan error, 1)
+		go func() {
+			_, err := chromedp.Run(two.ctx, chromedp.Evaluate[bool](`document.querySelector("button[value=deny]").click(), true`))
+			done <- err
+		}()
+		_, err := chromedp.Run(one.ctx, chromedp.Evaluate[bool](`document.querySelector("button[value=allow]").click(), true`))
+		if err2 := <-done; err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		end := h.Next(t).Outcome.String()
+		for _, b := range []*tab{one, two} {
+			b.until(`document.getElementById("outcome")?.textContent.startsWith("` + end + ` by local") ||
+				document.forms.answer && !document.forms.answer.dataset.sent && document.getElementById("wrong").textContent.includes("` + end + ` by local")`)
+		}
+		if len(h.Settled) > 0 {
+			t.Fatal("both counted")
+		}
+	}
+}
+
+func comesBackAfterTheNetworkDid(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	b := loggedIn(t, browser, serve(t, source(h, "notes")))
+	b.live()
+	b.offline(true)
+	second := h.Ask(inboxtest.Write(`{"path":"/b"}`))
+	b.until(`document.getElementById("link-state").textContent.startsWith("Not live")`)
+	b.offline(false)
+	h.Ask(inboxtest.Write(`{"path":"/c"}`))
+	b.until(`document.querySelector('[href="/q/notes/` + second + `"]') && document.title.startsWith("3 questions")`)
+	b.live()
+}
+
+func (b *tab) offline(off bool) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{Offline: off, DownloadThroughput: -1, UploadThroughput: -1}}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func tenThousand(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	for i := range 10_000 {
+		h.Ask(inboxtest.Write(fmt.Sprintf(`{"path":"/%d"}`, i)))
+	}
+	b := loggedIn(t, browser, serve(t, source(h, "notes")))
+	b.live()
+	if n := say[int](b, `document.querySelectorAll("#questions > li").length`); n != 50 || !strings.Contains(b.page(), "10000 questions wait for you") {
+		t.Errorf("%d on one page", n)
+	}
+	b.open("/?from=9950")
+	if said := b.page(); !strings.Contains(said, "9951 to 10000 of 10000") || !strings.Contains(said, "/9999") {
+		t.Errorf("the last page says\n%s", said)
+	}
+}
+
+func nothingRunsThatOthersWrote(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	b := loggedIn(t, browser, serve(t, source(h, "notes")))
+	names := `[...new Set([...document.querySelectorAll("*")].map((e) => e.localName))].sort().join(" ")`
+	id := h.Ask(everywhere("plain\nlines"))
+	b.open("/q/notes/" + id)
+	plain := strings.Fields(say[string](b, names) + " mark details summary")
+	h.Withdraw(id)
+	for _, s := range nasty {
+		id := h.Ask(everywhere(s))
+		for _, at := range []string{"/", "/q/notes/" + id} {
+			b.open(at)
+			b.live()
+			for _, one := range strings.Fields(say[string](b, names)) {
+				if !slices.Contains(plain, one) && at != "/" {
+					t.Errorf("%.40q makes a <%s> at %s", s, one, at)
+				}
+			}
+			if n := say[int](b, `document.querySelectorAll("img,iframe,object,embed,script:not([src]),style,[onerror],[onfocus],[onload]").length`); n > 0 {
+				t.Errorf("%.40q gets out of its frame at %s", s, at)
+			}
+			if wide := say[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+				t.Errorf("%.40q makes %s wider than the window by %d", s, at, wide)
+			}
+		}
+		h.Withdraw(id)
+	}
+}
+
+// What a screen reader reads: one heading of the first order, landmarks, and a name for all that
+// can be pressed or filled in.
+func everythingHasARoleAndAName(t *testing.T, browser context.Context) {
+	q := everywhere("plain")
+	q.Args = []byte(`{"field":"plain","content":"` + strings.Repeat("lorem ", 1000) + `"}`)
+	h, id, b := asked(t, browser, q)
+	for _, at := range []string{"/", "/q/notes/" + id} {
+		b.open(at)
+		tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		roles := map[string]int{}
+		for _, n := range tree.Nodes {
+			if n.Ignored || n.Role == nil {
+				continue
+			}
+			role, name := strings.Trim(string(n.Role.Value), `"`), ""
+			if n.Name != nil {
+				name = strings.Trim(string(n.Name.Value), `"`)
+			}
+			roles[role]++
+			switch role {
+			case "button", "link", "textbox", "combobox", "radio", "checkbox", "form", "navigation", "heading", "article":
+				if strings.TrimSpace(name) == "" {
+					t.Errorf("%s: a %s has no name", at, role)
+				}
+			}
+		}
+		if roles["main"] != 1 || roles["navigation"] == 0 || roles["status"] != 1 || say[int](b, `document.querySelectorAll("h1").length`) != 1 || say[string](b, "document.documentElement.lang") != "en" {
+			t.Errorf("%s: %v", at, roles)
+		}
+	}
+	if n := say[int](b, `[...document.querySelectorAll("button:not([hidden])")].filter((e) => ["Allow", "Deny", "Delegate"].includes(e.textContent)).length`); n != 3 {
+		t.Errorf("%d of Allow, Deny and Delegate", n)
+	}
+	undecided(t, h, id)
+}
+
+func theScriptMayMakeNoMarkup(t *testing.T, browser context.Context) {
+	_, _, b := asked(t, browser, inboxtest.Write(`{"path":"/a"}`))
+	for _, script := range []string{`document.body.innerHTML = "<b>x</b>"`, `new DOMParser().parseFromString("<b>x</b>", "text/html")`, `trustedTypes.createPolicy("mine", {createHTML: (s) => s})`} {
+		if !say[bool](b, `(() => { try { `+script+`; return false } catch { return true } })()`) {
+			t.Errorf("%s works", script)
+		}
+	}
+}
+
+// A page of another port is of the same site, so the browser sends our cookie along.
+func aPageOfAnotherPortGetsNothing(t *testing.T, browser context.Context) {
+	h, id, b := asked(t, browser, inboxtest.Write(`{"path":"/secret"}`))
+	v, _ := h.Question(id)
+	evil := serveHTML(t, `<!DOCTYPE html><title>evil</title><iframe src="`+b.at+`/q/notes/`+id+`"></iframe>
+<form method="post" action="`+b.at+`/q/notes/`+id+`"><input name="do" value="allow"><input name="digest" value="`+v.Digest+`"></form>
+<script>fetch("`+b.at+`/q/notes/`+id+`", {credentials: "include"}).then((r) => r.text(), (e) => "refused").then((s) => document.title = s.slice(0, 20))</script>`)
+	other := newTab(t, browser, serve(t, source(h, "notes")))
+	other.do(chromedp.Navigate(evil))
+	other.until(`document.title === "refused"`)
+	if n := say[string](other, `(() => { try { return frames[0].document.body.innerText } catch { return "closed" } })()`); n != "closed" && n != "" {
+		t.Errorf("the frame shows %s", n)
+	}
+	other.do(chromedp.Evaluate[chromedp.Void](`document.forms[0].submit()`))
+	other.until(`document.body?.textContent.includes("sent by another page")`)
+	undecided(t, h, id)
+	other.do(chromedp.Navigate(evil))
+	other.do(chromedp.Evaluate[chromedp.Void](`location.href = "` + b.at + `/q/notes/` + id + `"`))
+	other.until(`document.body?.textContent.includes("Another page has led here") && !document.body.textContent.includes("secret")`)
+	other.do(chromedp.Click("a.button"))
+	other.until(`document.body?.textContent.includes("secret")`)
+}
+
+func worksWithoutAScript(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/a","content":"` + strings.Repeat("lorem ", 1000) + `"}`))
+	b := newTab(t, browser, serve(t, source(h, "notes")))
+	b.scriptless()
+	b.do(chromedp.Navigate(b.link), chromedp.Click("button"), chromedp.WaitVisible(".card"), chromedp.Click(".card"), chromedp.WaitVisible("button[value=allow]"))
+	b.press("Allow") // the browser points at the box that is not ticked
+	undecided(t, h, id)
+	b.do(chromedp.Click("input[name=seen]"))
+	b.press("Allow")
+	allowed(t, h, id)
+	b.outcome("allowed by local")
+}
+
+// TestPictures draws what README and docs/approvals.md show. SHOTS names the directory that gets
+// the pictures; they are looked at by people.
+func TestPictures(t *testing.T) {
+	h := inboxtest.New("notes")
+	q := inboxtest.Write(`{"path":"/srv/app/config.yaml","content":"replicas: 3\nimage: app:1.42\nlog: \u202einfo\n","mode":420,"options":{"backup":true,"tags":["deploy","urgent"]}}`)
+	q.Caller, q.About = "release-bot", "Write a file; replaces what is there"
+	q.Terms.Remember = []string{"session", "always"}
+	id := h.Ask(q)
+	h.Ask(inboxtest.Write(`{"path":"/home/ann/notes/todo.md","content":"# To do\n\n- call the garage\n"}`))
+	long := inboxtest.Write(`{"path":"/home/ann/notes/long.md","content":"` + strings.Repeat("All work and no play makes Jack a dull boy. ", 100) + `"}`)
+	long.Via = "proposal"
+	long.Terms.Edit = []policy.Edit{{Field: "path", Arg: "/path", Title: "Path", Type: "string"}}
+	long.Terms.Delegate = &policy.Delegate{To: []string{"ben", "carol"}}
+	third := h.Ask(long)
+	b := newTab(t, chromium(t), serve(t, source(h, "notes")))
+	b.do(chromedp.Navigate(b.link), chromedp.WaitVisible("button"))
+	b.shoot("inbox-door")
+	b.do(chromedp.Click("button"), chromedp.WaitVisible("header"))
+	for _, scheme := range []string{"light", "dark"} {
+		for name, width := range map[string]int64{"": 820, "-narrow": 360} {
+			b.look(width, 760, scheme)
+			for page, at := range map[string]string{"list": "/", "question": "/q/notes/" + id, "long": "/q/notes/" + third} {
+				b.open(at)
+				b.live()
+				b.shoot("inbox-" + page + "-" + scheme + name)
+				if wide := say[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+					t.Errorf("%s at %d is wider than the window by %d", page, width, wide)
+				}
+			}
+		}
+	}
+}
+
+// serveHTML serves a page on a port of its own until the test ends.
+func serveHTML(t *testing.T, page string) (address string) {
+	t.Helper()
+	at := newListener(t)
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte(page))
+	})}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(at) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-done
+	})
+	return "http://" + at.Addr().String() + "/"
+}

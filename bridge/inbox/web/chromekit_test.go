@@ -1,0 +1,165 @@
+//go:build chrome
+
+package web_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
+)
+
+// chromium starts a browser that ends with the test, or skips it where there is none.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	at := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			at = path
+			break
+		}
+	}
+	if at == "" {
+		t.Skip("NOT CHECKED: there is no Chromium here")
+	}
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at))
+	if os.Geteuid() == 0 {
+		o = append(o, chromedp.NoSandbox)
+	}
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), o...)
+	ctx, quit := chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		quit()
+		stop()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// A tab is one page of a browser.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	at   string // the server's address, without the last slash
+	link string
+}
+
+// most is how long one step may take.
+const most = 20 * time.Second
+
+func newTab(t *testing.T, browser context.Context, s *web.Server) *tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(browser)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(ctx); err != nil { // the tab lasts as long as the context of its first step
+		t.Fatal(err)
+	}
+	b := &tab{t, ctx, s.Address()[:len(s.Address())-1], s.Link()}
+	b.do(chromedp.EmulateViewport(900, 800))
+	return b
+}
+
+// loggedIn is a tab of a browser that the link lets in.
+func loggedIn(t *testing.T, browser context.Context, s *web.Server) *tab {
+	t.Helper()
+	b := newTab(t, browser, s)
+	b.do(chromedp.Navigate(b.link), chromedp.Click("button"), chromedp.WaitVisible("header"))
+	return b
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, most)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatalf("%v, on\n%.3000s", err, b.page())
+	}
+}
+
+func (b *tab) open(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.at+path), chromedp.WaitVisible("h1"))
+}
+
+func (b *tab) page() string {
+	page, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+	if err != nil {
+		return err.Error()
+	}
+	return page
+}
+
+// say is what a script finds out.
+func say[T any](b *tab, script string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		b.t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// until waits for what a script says to be so.
+func (b *tab) until(script string) {
+	b.t.Helper()
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if so, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+script+")")); err == nil && so {
+			return
+		}
+	}
+	b.t.Fatalf("never: %s, on\n%.3000s", script, b.page())
+}
+
+// look emulates a screen.
+func (b *tab) look(width, height int64, scheme string) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, height))
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// scriptless has the pages of the tab run no script of theirs.
+func (b *tab) scriptless() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func newListener(t *testing.T) net.Listener {
+	t.Helper()
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// shoot keeps a picture in the directory of SHOTS, if one is named.
+func (b *tab) shoot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		b.t.Error(err)
+	}
+}
