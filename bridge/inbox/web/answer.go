@@ -33,7 +33,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.show(w, r, http.StatusGone, "Nothing was decided.")
 		return
 	}
-	outcome, err := decide(r.Context(), src, at.id, r)
+	outcome, err := decide(r.Context(), src, at.id, r.PostForm.Get("digest"), r.PostForm)
 	if err != nil {
 		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
 		return
@@ -75,16 +75,15 @@ func ended(o inbox.Outcome) string {
 
 // decide hands on an answer to what was shown: the digest is that of the form, and the question
 // is looked at again only to read the form by it.
-func decide(ctx context.Context, src *Source, id string, r *http.Request) (inbox.Outcome, error) {
+func decide(ctx context.Context, src *Source, id, digest string, form map[string][]string) (inbox.Outcome, error) {
 	v, err := src.Show(ctx, id)
 	if err != nil {
 		return inbox.Outcome{}, err
 	}
-	digest := r.PostForm.Get("digest")
 	if v.ID != id || digest != v.Digest {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.DigestMismatch}
 	}
-	reply, err := read(&v, r.PostForm)
+	reply, err := read(&v, form)
 	if err != nil {
 		return inbox.Outcome{}, err
 	}

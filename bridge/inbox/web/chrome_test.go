@@ -29,6 +29,7 @@ func TestInABrowser(t *testing.T) {
 		"delegate":         passesOn,
 		"edit":             changesWhatMayBe,
 		"remember":         remembers,
+		"together":         answersSeveralTogether,
 		"long":             opensWhatIsLong,
 		"keys":             noKeySaysYes,
 		"new":              newOnesComeByThemselves,
@@ -132,6 +133,24 @@ func remembers(t *testing.T, browser context.Context) {
 	if s := h.Next(t); s.Made == nil || s.Made.Keep != "session" {
 		t.Errorf("%+v", s.Made)
 	}
+}
+
+func answersSeveralTogether(t *testing.T, browser context.Context) {
+	h, first, b := asked(t, browser, inboxtest.Write(`{"path":"/a"}`))
+	second := h.Ask(inboxtest.Write(`{"path":"/b","content":"` + strings.Repeat("lorem ", 1000) + `"}`))
+	third := h.Ask(inboxtest.Write(`{"path":"/c"}`))
+	b.until(`document.getElementById("alike").textContent.startsWith("2 more like this")`)
+	b.do(chromedp.Click("#alike a"), chromedp.WaitVisible("ol.alike"))
+	b.shoot("inbox-alike")
+	if !say[bool](b, `document.querySelector("button[value=allow]").disabled`) {
+		t.Error("Allow can be pressed before the long value was opened")
+	}
+	b.do(chromedp.Click("details.long summary"), chromedp.Click(`input[value^="`+third+`"]`))
+	b.press("Allow those ticked")
+	allowed(t, h, first)
+	allowed(t, h, second)
+	b.until(`document.querySelector("ol.outcomes")?.children.length === 2`)
+	undecided(t, h, third)
 }
 
 func opensWhatIsLong(t *testing.T, browser context.Context) {

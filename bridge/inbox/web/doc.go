@@ -6,6 +6,8 @@
 //	GET  /                        the list, oldest first
 //	GET  /q/{bridge}/{id}         a question whole, or how it ended
 //	POST /q/{bridge}/{id}         an answer to it; carries the digest of what was shown
+//	GET  /alike/{bridge}/{id}     the questions that are like one of them, each whole
+//	POST /alike/{bridge}/{id}     one answer to those that were ticked, each with its digest
 //	GET  /events                  server-sent events: what to look at again
 //
 // A Server listens on loopback only. Who may come in has a cookie that a link has given:

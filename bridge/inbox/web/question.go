@@ -39,7 +39,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong 
 	case err != nil:
 		s.page(w, r, http.StatusBadGateway, sheet{title: "The bridge does not answer", on: "/", body: pieces{back(), element("h1", words("The bridge does not answer")), element("p", words(err.Error()))}})
 	default:
-		s.page(w, r, status, sheet{title: "A question", on: "/", body: whole(src, &v, wrong, time.Now())})
+		s.page(w, r, status, sheet{title: "A question", on: "/", body: whole(src, &v, wrong, more(r.Context(), src, &v), time.Now())})
 	}
 }
 
@@ -61,7 +61,7 @@ func (s *Server) over(at place, wrong string) sheet {
 }
 
 // whole is all there is to see of a question, and the form that answers it.
-func whole(src *Source, v *approval.View, wrong string, now time.Time) piece {
+func whole(src *Source, v *approval.View, wrong string, alike piece, now time.Time) piece {
 	t := &tree{form: "answer", of: v.ID}
 	arguments := t.arguments(v)
 	return element("article", class("question"), attribute{"data-id", v.ID}, attribute{"data-digest", v.Digest}, attribute{"aria-labelledby", "heading"},
@@ -70,6 +70,7 @@ func whole(src *Source, v *approval.View, wrong string, now time.Time) piece {
 		element("p", class("meta"), left(v.Deadline, now), element("bdi", words(src.Label)), element("span", words("digest "), element("code", words(v.Short)))),
 		element("div", id("wrong"), attribute{"tabindex", "-1"}, when(wrong != "", element("p", class("warn"), attribute{"role", "alert"}, words(wrong)))),
 		warnings(v),
+		element("div", id("alike"), flag("data-live"), alike),
 		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), arguments)),
 		element("section", attribute{"aria-labelledby", "about"}, element("h2", id("about"), words("About it")), circumstances(v)),
 		form(src, v, t.long),

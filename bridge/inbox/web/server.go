@@ -129,6 +129,8 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("GET /{$}", s.list)
 	mux.HandleFunc("GET /q/{bridge}/{id}", s.question)
 	mux.HandleFunc("POST /q/{bridge}/{id}", s.answer)
+	mux.HandleFunc("GET /alike/{bridge}/{id}", s.together)
+	mux.HandleFunc("POST /alike/{bridge}/{id}", s.answerTogether)
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusNotFound, sheet{title: "No such page", body: element("h1", words("There is no such page"))})

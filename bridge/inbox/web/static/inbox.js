@@ -157,5 +157,5 @@ addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
 unlock();
 count();
 setInterval(count, 1000);
-if (document.querySelector("[data-live]")) listen();
+if (document.querySelector("[data-live]")) listen(); // what is answered together stays as it was shown
 else state?.parentElement.remove();
