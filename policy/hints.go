@@ -65,12 +65,15 @@ func (h Hints) Words() (words []string) {
 			words = append(words, no)
 		}
 	}
-	say(h.ReadOnly, "only reads", "writes")
+	say(h.ReadOnly, OnlyReads, "writes")
 	say(h.Destructive, MayDestroy, "destroys nothing")
 	say(h.Idempotent, "twice is like once", "")
 	say(h.OpenWorld, "reaches beyond its own data", "stays within its own data")
 	return words
 }
+
+// OnlyReads is the word for a tool of which its server says so.
+const OnlyReads = "only reads"
 
 // MayDestroy is the word for a tool of which its server says so.
 const MayDestroy = "may destroy"

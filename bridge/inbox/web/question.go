@@ -72,6 +72,7 @@ func whole(src *Source, v *approval.View, wrong string, alike piece, now time.Ti
 		warnings(v),
 		element("div", id("alike"), flag("data-live"), alike),
 		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), arguments)),
+		changes(v, now),
 		element("section", attribute{"aria-labelledby", "about"}, element("h2", id("about"), words("About it")), circumstances(v)),
 		form(src, v, t.long),
 	)

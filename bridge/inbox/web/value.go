@@ -130,7 +130,7 @@ func head(s string) string {
 	n, lines := 0, 1
 	for i, r := range s {
 		if n == headRunes || lines > headLines {
-			return s[:i]
+			return strings.TrimRight(s[:i], " \n")
 		}
 		if n++; r == '\n' {
 			lines++
