@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -328,7 +329,7 @@ func everythingHasARoleAndAName(t *testing.T, browser context.Context) {
 	q := everywhere("plain")
 	q.Args = []byte(`{"field":"plain","content":"` + strings.Repeat("lorem ", 1000) + `"}`)
 	h, id, b := asked(t, browser, q)
-	for _, at := range []string{"/", "/q/notes/" + id} {
+	for _, at := range []string{"/history", "/remembered", "/bridges", "/alike/notes/" + id, "/", "/q/notes/" + id} {
 		b.open(at)
 		tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 		if err != nil {
@@ -421,16 +422,29 @@ func TestPictures(t *testing.T) {
 	long.Terms.Edit = []policy.Edit{{Field: "path", Arg: "/path", Title: "Path", Type: "string"}}
 	long.Terms.Delegate = &policy.Delegate{To: []string{"ben", "carol"}}
 	third := h.Ask(long)
-	b := newTab(t, chromium(t), serve(t, source(h, "notes")))
+	kept := inboxtest.Write(`{"path":"/home/ann/notes/todo.md","content":"# To do\n"}`)
+	kept.Terms.Remember = []string{"session"}
+	v, _ := h.Question(h.Ask(kept))
+	if _, err := h.Decide(t.Context(), inbox.Decide(&v, &approval.Reply{Allow: true, Remember: "session"})); err != nil {
+		t.Fatal(err)
+	}
+	status, _ := h.Status(t.Context()) // never fails
+	status.Audit = record(t,
+		`"event":"decided","call":"1","from":"agent-a","tool":"write_file","verdict":"allow","rule":"small-writes","by":["local"]`,
+		`"event":"decided","call":"2","from":"release-bot","tool":"delete_file","verdict":"deny","rule":"no-deletes","reason":"policy_denied"`,
+		`"event":"decided","call":"3","from":"agent-a","tool":"read_file","verdict":"allow","rule":"reads"`)
+	b := newTab(t, chromium(t), serve(t, source(recorded{h, status}, "notes")))
 	b.do(chromedp.Navigate(b.link), chromedp.WaitVisible("button"))
 	b.shoot("inbox-door")
 	b.do(chromedp.Click("button"), chromedp.WaitVisible("header"))
 	for _, scheme := range []string{"light", "dark"} {
 		for name, width := range map[string]int64{"": 820, "-narrow": 360} {
 			b.look(width, 760, scheme)
-			for page, at := range map[string]string{"list": "/", "question": "/q/notes/" + id, "long": "/q/notes/" + third} {
+			for page, at := range map[string]string{"list": "/", "history": "/history", "remembered": "/remembered", "bridges": "/bridges", "question": "/q/notes/" + id, "long": "/q/notes/" + third} {
 				b.open(at)
-				b.live()
+				if page == "list" || page == "question" {
+					b.live()
+				}
 				b.shoot("inbox-" + page + "-" + scheme + name)
 				if wide := say[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 					t.Errorf("%s at %d is wider than the window by %d", page, width, wide)

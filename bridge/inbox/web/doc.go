@@ -8,6 +8,9 @@
 //	POST /q/{bridge}/{id}         an answer to it; carries the digest of what was shown
 //	GET  /alike/{bridge}/{id}     the questions that are like one of them, each whole
 //	POST /alike/{bridge}/{id}     one answer to those that were ticked, each with its digest
+//	GET  /history                 what was decided, as the record has it; with ?call= all of one call
+//	GET  /remembered              the grants; POST takes one back
+//	GET  /bridges                 how each bridge is
 //	GET  /events                  server-sent events: what to look at again
 //
 // A Server listens on loopback only. Who may come in has a cookie that a link has given:

@@ -22,7 +22,7 @@ type sheet struct {
 }
 
 // A place is what the head of each page leads to.
-var places = []struct{ at, title string }{{"/", "Questions"}}
+var places = []struct{ at, title string }{{"/", "Questions"}, {"/history", "History"}, {"/remembered", "Remembered"}, {"/bridges", "Bridges"}}
 
 // page writes a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of sheet) {

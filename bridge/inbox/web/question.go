@@ -56,7 +56,7 @@ func (s *Server) over(at place, wrong string) sheet {
 		element("h1", id("heading"), words(title)),
 		when(wrong != "", element("p", class("warn"), words(wrong))),
 		element("p", id("outcome"), element("bdi", words(cmp.Or(how, "It ended, or there never was one here.")))),
-		element("p", element("a", class("button primary"), href("/"), words("All questions"))),
+		element("p", element("a", class("button primary"), href("/"), words("All questions")), words(" "), element("a", class("button"), href("/history"), words("History"))),
 	}}
 }
 

@@ -45,6 +45,8 @@ type Server struct {
 	guard *guard
 	found
 	http *http.Server
+
+	reading sync.Mutex // held by the one who reads records
 }
 
 // Open listens. Its errors are *fault.Error.
@@ -131,6 +133,10 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST /q/{bridge}/{id}", s.answer)
 	mux.HandleFunc("GET /alike/{bridge}/{id}", s.together)
 	mux.HandleFunc("POST /alike/{bridge}/{id}", s.answerTogether)
+	mux.HandleFunc("GET /history", s.history)
+	mux.HandleFunc("GET /remembered", s.remembered)
+	mux.HandleFunc("POST /remembered", s.revoke)
+	mux.HandleFunc("GET /bridges", s.bridges)
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusNotFound, sheet{title: "No such page", body: element("h1", words("There is no such page"))})

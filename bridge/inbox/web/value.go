@@ -32,7 +32,7 @@ const mostMarks = 1000
 
 // A tree shows the arguments of one question as what they are.
 type tree struct {
-	form string   // of which the boxes are that say that a long value was seen
+	form string   // of which the boxes are that say that a long value was seen; "": there are none
 	of   string   // the question, in their values
 	long []string // what boxes there are
 }
@@ -48,6 +48,13 @@ func (t *tree) arguments(v *approval.View) piece {
 		all = append(all, element("h3", words("Beside the arguments")), t.value(v.Beside, "params"), element("h3", words("Arguments")))
 	}
 	return append(all, t.value(v.Args, ""))
+}
+
+// shown is a value that may be looked at and is not answered: nothing keeps count of what was
+// opened.
+func (t *tree) shown(raw []byte) piece {
+	t.form = ""
+	return t.value(raw, "")
 }
 
 // listed are the arguments where only what may be seen of them is known.
@@ -120,8 +127,8 @@ func (t *tree) cut(s string, runes, lines int, at jsontext.Pointer) piece {
 		element("details", class("long"), attribute{"data-box", box},
 			element("summary", element("span", class("head"), seen(head(s)), verbatim("…")), words(" "), element("span", class("more"), words(size))),
 			block(s)),
-		element("label", class("box"), element("input", attribute{"type", "checkbox"}, attribute{"name", "seen"}, attribute{"value", box},
-			attribute{"form", t.form}, id("box-"+box), flag("required")), words(" I have seen all of "), element("bdi", class("key"), words(string(at)))),
+		when(t.form != "", element("label", class("box"), element("input", attribute{"type", "checkbox"}, attribute{"name", "seen"}, attribute{"value", box},
+			attribute{"form", t.form}, id("box-"+box), flag("required")), words(" I have seen all of "), element("bdi", class("key"), words(string(at))))),
 	}
 }
 

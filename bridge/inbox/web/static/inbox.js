@@ -144,6 +144,7 @@ function unlock() {
   };
   for (const d of document.querySelectorAll("details.long")) {
     const box = document.getElementById("box-" + d.dataset.box);
+    if (!box) continue;
     d.addEventListener("toggle", () => { if (d.open) { box.checked = true; check(); } });
     box.closest("label").hidden = true;
   }

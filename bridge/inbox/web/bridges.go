@@ -1,0 +1,116 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// mostPolicy is how much of a policy file a page shows, in bytes.
+const mostPolicy = 256 << 10
+
+// bridges shows how each bridge is.
+func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
+	var rows, policies pieces
+	for _, src := range s.all() {
+		status, err := src.Status(r.Context())
+		if err != nil {
+			rows = append(rows, element("section", class("sheet"), element("h2", name(src.Label)), element("p", class("warn"), words("It does not answer: "+err.Error()+"."))))
+			continue
+		}
+		rows = append(rows, state(src, &status))
+		policies = append(policies, policyFile(&status))
+	}
+	s.page(w, r, http.StatusOK, sheet{title: "Bridges", on: "/bridges", body: pieces{
+		element("h1", words("The bridges of this page")),
+		element("div", id("bridges"), flag("data-live"), when(rows == nil, nothing(nil)), rows),
+		policies,
+	}})
+}
+
+func state(src *Source, s *inbox.Status) piece {
+	fact := func(name, said string) piece {
+		return when(said != "", pieces{element("dt", words(name)), element("dd", element("bdi", words(said)))})
+	}
+	return element("section", class("sheet"), attribute{"aria-label", src.Label},
+		element("h2", name(s.ID), words(" in "), name(s.Topic)),
+		when(!s.Seated, element("p", class("warn"), words("It has no seat in the topic now: nobody reaches it."))),
+		when(!s.ServerUp, element("p", class("warn"), words("Its server is not up: calls wait, or are refused."))),
+		when(!s.AuditOK, element("p", class("warn"), words("Its record cannot be written, so nothing runs: "+s.Audit))),
+		when(s.PolicyErr != "", element("p", class("warn"), words("The policy file as it is now is not in force: "+s.PolicyErr))),
+		element("dl",
+			element("dt", words("Waiting")), element("dd", element("a", href("/"), words(text.Counted(s.Pending, "question")))),
+			fact("Server", s.Server), fact("Gateway", s.Gateway), fact("Protocol", s.Dialect), fact("Record", s.Audit),
+			fact("Policy", cmp.Or(s.Policy, "no file: the flags of the command")), fact("Policy hash", s.PolicyHash),
+			fact("Process", fmt.Sprint(s.PID)), fact("Version", s.Version)))
+}
+
+// policyFile is the file as it is now, which may be newer than what is in force.
+func policyFile(s *inbox.Status) piece {
+	if s.Policy == "" {
+		return nil
+	}
+	raw, err := private.Read(s.Policy, mostPolicy, private.Care{})
+	if err != nil {
+		return element("p", class("calm"), words("The policy file of "), name(s.ID), words(" cannot be shown: "+err.Error()+"."))
+	}
+	return element("details", class("sheet"), element("summary", words("The policy file of "), name(s.ID), words(" as it is now")), block(string(raw)),
+		element("p", class("calm"), words("How it judges one call: "), element("code", words("mcpx-bridge policy explain --policy "+s.Policy+" TOOL"))))
+}
+
+// remembered shows what is remembered of answers.
+func (s *Server) remembered(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var rows, silent pieces
+	for _, src := range s.all() {
+		kept, err := src.Grants(r.Context())
+		if err != nil {
+			silent = append(silent, element("p", class("warn"), name(src.Label), words(" does not answer: "+err.Error()+".")))
+		}
+		for _, g := range kept {
+			rows = append(rows, grant(src, &g, now))
+		}
+	}
+	s.page(w, r, http.StatusOK, sheet{title: "Remembered", on: "/remembered", body: pieces{
+		element("h1", words("What runs unasked because somebody said so")),
+		silent,
+		when(rows == nil, element("p", class("calm"), words("Nothing is remembered here. What bridges keep that do not run: mcpx-bridge grants list."))),
+		element("ol", class("questions"), attribute{"aria-label", "Remembered answers"}, rows),
+	}})
+}
+
+func grant(src *Source, g *inbox.Grant, now time.Time) piece {
+	until := map[string]string{"session": ", or until the bridge stops or the caller leaves"}[g.Keep]
+	t := &tree{form: "none", of: "grant." + g.ID}
+	var arguments piece
+	if g.Args != nil {
+		arguments = t.shown(g.Args)
+	}
+	return element("li", class("sheet"),
+		element("p", class("asks"), name(g.Caller), words(" may run "), name(g.Tool), words(" with exactly these arguments")),
+		arguments,
+		element("p", class("meta"), element("span", words("until "), clock(g.Until, now), words(until)), element("bdi", words(src.Label)),
+			element("span", words("agreed by "), element("bdi", words(inbox.Names(g.By))), words(", "), clock(g.Made, now)), element("code", words(g.ID))),
+		element("form", attribute{"method", "post"}, attribute{"action", "/remembered"}, hidden("bridge", src.Key), hidden("id", g.ID),
+			element("button", class("no"), attribute{"aria-label", "Revoke " + g.ID}, words("Revoke"))))
+}
+
+// revoke takes back what is remembered.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	src := s.source(r.PostFormValue("bridge"))
+	if src == nil {
+		s.page(w, r, http.StatusGone, sheet{title: "Nothing was revoked", on: "/remembered", body: element("h1", words("This bridge does not run any more"))})
+		return
+	}
+	if _, err := src.Revoke(r.Context(), r.PostFormValue("id")); err != nil {
+		s.page(w, r, http.StatusBadGateway, sheet{title: "Nothing is sure", on: "/remembered", body: pieces{element("h1", words("It may be in force still")), element("p", words(sentence(err)))}})
+		return
+	}
+	http.Redirect(w, r, "/remembered", http.StatusSeeOther)
+}

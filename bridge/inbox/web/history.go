@@ -1,0 +1,158 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// mostHistory is how many records a page has, the latest.
+const mostHistory = 200
+
+// decisions are the events that tell how something was decided, or that somebody tried.
+var decisions = []string{"decided", "withdrawn", "rejected", "revoked", "reload_decided", "late_answer", "foreign_answer", "security"}
+
+// logs are the records of the sources, and the keys of these by the path.
+func (s *Server) logs(ctx context.Context, only string) (paths []string, keys map[string]string) {
+	keys = map[string]string{}
+	for _, src := range s.all() {
+		status, err := src.Status(ctx)
+		if err != nil || !filepath.IsAbs(status.Audit) || only != "" && only != src.Key {
+			continue
+		}
+		paths = append(paths, status.Audit)
+		keys[status.Audit] = src.Key
+	}
+	return paths, keys
+}
+
+// history shows what was decided, or with a call all that is on record of that.
+func (s *Server) history(w http.ResponseWriter, r *http.Request) {
+	now, query := time.Now(), r.URL.Query()
+	since := cmp.Or(query.Get("since"), "24h")
+	if query.Has("call") {
+		s.record(w, r, now)
+		return
+	}
+	f := show.Filter{From: query.Get("from"), Tool: query.Get("tool"), Verdict: query.Get("verdict"), Since: since, Event: decisions}
+	paths, keys := s.logs(r.Context(), "")
+	var rows pieces
+	wrong := s.read(r.Context(), f, paths, now, func(one show.Found) {
+		if said := show.Words(&one.Record); strings.Contains(strings.ToLower(said), strings.ToLower(query.Get("q"))) {
+			rows = append(rows, decision(&one, keys[one.Path], now))
+		}
+	})
+	more := len(rows) > mostHistory
+	rows = rows[max(0, len(rows)-mostHistory):]
+	slices.Reverse(rows)
+	s.page(w, r, http.StatusOK, sheet{title: "History", on: "/history", body: pieces{
+		element("h1", words("What was decided")),
+		search(query, since),
+		wrong,
+		when(rows == nil, element("p", class("calm"), words("Nothing on record fits. Records of bridges that have ended: mcpx-bridge audit show."))),
+		element("ol", class("history"), attribute{"aria-label", "Decisions, the latest first"}, rows),
+		when(more, element("p", class("calm"), words(fmt.Sprintf("These are the latest %d; ask for less to see others.", mostHistory)))),
+	}})
+}
+
+// read reads records one after the other, for one page at a time: logs may be long. It returns
+// what went wrong.
+func (s *Server) read(ctx context.Context, f show.Filter, paths []string, now time.Time, each func(show.Found)) (wrong pieces) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	say := func(what string) {
+		wrong = append(wrong, element("p", class("warn"), attribute{"role", "alert"}, words(what)))
+	}
+	found, err := f.In(paths, now)
+	if err != nil {
+		say(sentence(err))
+		return wrong
+	}
+	for one, err := range found {
+		switch {
+		case ctx.Err() != nil:
+			return wrong
+		case err != nil:
+			say("The record at " + one.Path + " cannot be read any further: " + err.Error() + ".")
+		default:
+			each(one)
+		}
+	}
+	return wrong
+}
+
+// search is the form that says which decisions are wanted.
+func search(query url.Values, since string) piece {
+	field := func(name, said, value, hint string) piece {
+		return element("label", class("field"), words(said), element("input", attribute{"name", name}, attribute{"value", value}, attribute{"placeholder", hint}, attribute{"autocomplete", "off"}))
+	}
+	return element("form", class("search"), attribute{"action", "/history"}, attribute{"role", "search"}, attribute{"aria-label", "Search the record"},
+		field("q", "Words", query.Get("q"), "any"), field("from", "Caller", query.Get("from"), "anybody"), field("tool", "Tool", query.Get("tool"), "write_*"),
+		element("label", class("field"), words("Verdict"), element("select", attribute{"name", "verdict"}, each([]string{"", "allow", "ask", "deny", "withdrawn"}, func(v string) piece {
+			return element("option", attribute{"value", v}, when(v == query.Get("verdict"), flag("selected")), words(cmp.Or(v, "any")))
+		}))),
+		field("since", "Since", since, "24h"), element("button", words("Search")))
+}
+
+// decision is one record in the list.
+func decision(one *show.Found, bridge string, now time.Time) piece {
+	r := &one.Record
+	said := r.Event
+	if r.Event == "decided" {
+		said = cmp.Or(r.Outcome, r.Verdict, r.Event)
+	}
+	var about []string
+	if len(r.By) > 0 {
+		about = append(about, "by "+text.Some(r.By))
+	}
+	if r.Rule != "" {
+		about = append(about, "rule "+r.Rule)
+	}
+	if r.Reason != "" {
+		about = append(about, strings.ReplaceAll(r.Reason, "_", " "))
+	}
+	what := cmp.Or(r.Tool, r.Method)
+	return element("li", clock(r.At, now), element("span", class("verdict v-"+tone(said)), words(strings.ReplaceAll(said, "_", " "))),
+		element("span", when(r.From != "", name(r.From)), when(r.From != "" && what != "", words(" → ")), when(what != "", name(what)),
+			words(" "), element("bdi", words(strings.Join(about, ", ")))),
+		when(r.Call != "", element("a", href("/history?bridge="+url.QueryEscape(bridge)+"&call="+url.QueryEscape(r.Call)), words("record"))))
+}
+
+// tone is how a decision looks.
+func tone(said string) string {
+	switch said {
+	case "allow", "allowed":
+		return "go"
+	case "deny", "denied", "security", "foreign_answer", "rejected":
+		return "no"
+	}
+	return "calm"
+}
+
+// record shows all that is on record of a call.
+func (s *Server) record(w http.ResponseWriter, r *http.Request, now time.Time) {
+	call := r.URL.Query().Get("call")
+	paths, _ := s.logs(r.Context(), r.URL.Query().Get("bridge"))
+	var rows pieces
+	wrong := s.read(r.Context(), show.Filter{Call: call, All: true}, paths, now, func(one show.Found) {
+		if len(rows) < mostHistory {
+			rows = append(rows, element("li", words(show.Words(&one.Record))))
+		}
+	})
+	s.page(w, r, http.StatusOK, sheet{title: "The record of a call", on: "/history", body: pieces{
+		element("p", class("back"), element("a", href("/history"), words("← History"))),
+		element("h1", words("The record of call "), name(call)),
+		wrong,
+		when(rows == nil, element("p", class("calm"), words("There is nothing on record of it."))),
+		element("ol", class("record"), rows),
+	}})
+}

@@ -1,0 +1,136 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+)
+
+// recorded is a hall with a record, and a status of the test's own.
+type recorded struct {
+	*inboxtest.Hall
+	status inbox.Status
+}
+
+func (r recorded) Status(context.Context) (inbox.Status, error) { return r.status, nil }
+
+// record writes a log of so many lines, each for a minute of the last hour.
+func record(t *testing.T, lines ...string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "notes.jsonl")
+	var all strings.Builder
+	for i, line := range lines {
+		at := time.Now().Add(time.Duration(i-len(lines)) * time.Minute).UTC().Format(time.RFC3339Nano)
+		fmt.Fprintf(&all, `{"seq":%d,"ts":%q,"mono_ms":%d,"prev":"%064d",%s}`+"\n", i+1, at, i, 0, line)
+	}
+	if err := os.WriteFile(file, []byte(all.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestHistoryIsWhatIsOnRecord(t *testing.T) {
+	file := record(t,
+		`"event":"asked","call":"1","from":"bob","tool":"write_file","of":["local"]`,
+		`"event":"decided","call":"1","from":"bob","tool":"write_file","verdict":"allow","rule":"writes","by":["local"]`,
+		`"event":"start","call":"1","from":"bob","tool":"write_file"`,
+		`"event":"decided","call":"2","from":"<b>eve</b>","tool":"delete_file","verdict":"deny","rule":"never","reason":"policy_denied"`,
+		`"event":"decided","call":"3","from":"bob","tool":"read_file","verdict":"allow"`)
+	b := within(t, serve(t, source(recorded{inboxtest.New("notes"), inbox.Status{ID: "notes", Audit: file, AuditOK: true}}, "notes")))
+	calls := func(query url.Values) string {
+		got := b.get("/history?" + query.Encode())
+		if got.status != http.StatusOK {
+			t.Errorf("%v: %d", query, got.status)
+		}
+		var all []string
+		for _, m := range regexp.MustCompile(`/history\?bridge=notes&amp;call=(\d)`).FindAllStringSubmatch(got.body, -1) {
+			all = append(all, m[1])
+		}
+		return strings.Join(all, " ")
+	}
+	for want, query := range map[string]url.Values{
+		"3 2 1": {},
+		"3 1":   {"from": {"bob"}},
+		"2":     {"verdict": {"deny"}},
+		"1":     {"tool": {"write_*"}},
+		"2 ":    {"q": {"NEVER"}, "since": {"1h"}},
+		"":      {"q": {"nobody wrote this"}},
+	} {
+		if got := calls(query); got != strings.TrimSpace(want) {
+			t.Errorf("%v finds %q, want %q", query, got, want)
+		}
+	}
+	if page := b.get("/history").body; !strings.Contains(page, "&lt;b&gt;eve&lt;/b&gt;") || strings.Contains(page, "<b>") {
+		t.Errorf("somebody leaves their frame:\n%s", page)
+	}
+	if page := b.get("/history?bridge=notes&call=1").body; strings.Count(page, "write_file for bob") != 3 || strings.Contains(page, "eve") {
+		t.Errorf("the record of a call:\n%s", page)
+	}
+	for _, query := range []string{"since=whenever", "verdict=perhaps"} {
+		if got := b.get("/history?" + query); got.status != http.StatusOK || !strings.Contains(got.body, `role="alert"`) {
+			t.Errorf("%s: %d\n%s", query, got.status, got.body)
+		}
+	}
+}
+
+func TestWhatIsRememberedIsTakenBack(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Remember = []string{"session"}
+	id := h.Ask(q)
+	v, _ := h.Question(id)
+	if _, err := h.Decide(t.Context(), inbox.Decide(&v, &approval.Reply{Allow: true, Remember: "session"})); err != nil {
+		t.Fatal(err)
+	}
+	page := b.get("/remembered").body
+	grant := regexp.MustCompile(`name="id" value="([^"]+)"`).FindStringSubmatch(page)
+	if grant == nil || !strings.Contains(page, `>agent-a</bdi> may run <bdi class="name">write_file</bdi>`) || !strings.Contains(page, "/a&#34;") {
+		t.Fatalf("%s", page)
+	}
+	if b.get("/remembered?bridge=notes&id=" + grant[1]); len(grants(t, h)) != 1 {
+		t.Error("a GET takes back what is remembered")
+	}
+	form := url.Values{"bridge": {"notes"}, "id": {grant[1]}}
+	if got := b.post("/remembered", form, from("same-site")); got.status != http.StatusForbidden || len(grants(t, h)) != 1 {
+		t.Errorf("another page takes it back: %d", got.status)
+	}
+	if got := b.post("/remembered", form); got.status != http.StatusSeeOther || len(grants(t, h)) != 0 {
+		t.Errorf("%d", got.status)
+	}
+}
+
+func grants(t *testing.T, h *inboxtest.Hall) []inbox.Grant {
+	t.Helper()
+	all, err := h.Grants(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestThePageSaysHowABridgeIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ndefault: ask # <b>\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status := inbox.Status{ID: "notes", Topic: "lobby", Policy: file, PolicyErr: "line 3: no such key", Audit: "no room", Server: "npx notes", PID: 7}
+	b := within(t, serve(t, source(recorded{inboxtest.New("notes"), status}, "notes")))
+	page := b.get("/bridges").body
+	for _, want := range []string{"no seat in the topic", "server is not up", "cannot be written, so nothing runs: no room", "line 3: no such key", "default: ask # &lt;b&gt;", "npx notes"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+}
