@@ -4,8 +4,11 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -412,7 +415,12 @@ func worksWithoutAScript(t *testing.T, browser context.Context) {
 // the pictures; they are looked at by people.
 func TestPictures(t *testing.T) {
 	h := inboxtest.New("notes")
-	q := inboxtest.Write(`{"path":"/srv/app/config.yaml","content":"replicas: 3\nimage: app:1.42\nlog: \u202einfo\n","mode":420,"options":{"backup":true,"tags":["deploy","urgent"]}}`)
+	file := filepath.Join(os.TempDir(), "app", "config.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("replicas: 2\nimage: app:1.41\nlog: info\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(filepath.Dir(file)) })
+	q := inboxtest.Write(`{"path":"` + file + `","content":"replicas: 3\nimage: app:1.42\nlog: \u202einfo\n","mode":420,"options":{"backup":true,"tags":["deploy","urgent"]}}`)
 	q.Caller, q.About = "release-bot", "Write a file; replaces what is there"
 	q.Terms.Remember = []string{"session", "always"}
 	id := h.Ask(q)

@@ -104,8 +104,8 @@ func changes(v *approval.View, now time.Time) piece {
 	}
 	shown, as := w.compare()
 	return element("section", attribute{"aria-labelledby", "changes"}, element("h2", id("changes"), words("What that may change")),
-		element("p", class("calm"), words(as), words(" "), name(w.file), words(", as the bridge reads the file now ("), clock(now, now), words("). It may be another when the call runs, and only the server knows what it does.")),
-		shown)
+		element("p", class("calm"), words(as), words(" "), name(w.file), words(".")), shown,
+		element("p", class("calm small"), words("Shown as the bridge reads the file now, at "), clock(now, now), words(". It may be another when the call runs, and only the server knows what it does.")))
 }
 
 // compare shows the file before and after, and says what is compared with it.
@@ -113,7 +113,7 @@ func (w *rewriting) compare() (shown piece, as string) {
 	was, err := readable(w.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return element("p", words("There is no such file now.")), "It would make"
+		return nil, "It would make a file that is not there now,"
 	case err != nil:
 		return element("p", words("The file cannot be compared: "+err.Error()+".")), "It would write"
 	}

@@ -45,7 +45,7 @@ func TestWhatAFileWouldSayIsComparedWithWhatItSaysNow(t *testing.T) {
 		"one pair":       {map[string]any{"file_path": file, "old_string": "app", "new_string": "b"}, []string{`class="plus">+image: b<`}},
 		"what is not in": {map[string]any{"path": file, "oldText": "nowhere", "newText": "x"}, []string{"does not hold what the call would replace", "nowhere"}},
 		"the same":       {map[string]any{"path": file, "content": "replicas: 2\nimage: app\n<b>\n"}, []string{"The file says that already"}},
-		"a new file":     {map[string]any{"path": file + ".new", "content": "x"}, []string{"There is no such file now"}},
+		"a new file":     {map[string]any{"path": file + ".new", "content": "x"}, []string{"It would make a file that is not there now"}},
 		"a directory":    {map[string]any{"path": filepath.Dir(file), "content": "x"}, []string{"cannot be compared", "a directory"}},
 		"the system's":   {map[string]any{"path": "/proc/self/environ", "content": "x"}, []string{"it is of the system"}},
 		"by another way": {map[string]any{"path": "/tmp/../proc/self/environ", "content": "x"}, []string{"it is of the system"}},
