@@ -78,7 +78,7 @@ var may = map[string]string{
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/inbox bridge/inbox/socket bridge/private bridge/text",
 	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private",
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
-	"bridge/inbox/web":         "bridge/approval bridge/audit/show bridge/fault bridge/inbox bridge/inbox/socket bridge/loopback bridge/pause bridge/private bridge/text policy stdio/jsonrpc stdio/rawjson",
+	"bridge/inbox/web":         "bridge/approval bridge/audit/show bridge/fault bridge/inbox bridge/inbox/socket bridge/loopback bridge/pause bridge/private bridge/text policy policy/report stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt/prompttest": "",
 
 	"bridge/client":           "bridge/approval bridge/arguments bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/pause bridge/refusal bridge/text bridge/topic bridge/wire policy stdio/jsonrpc stdio/rawjson",

@@ -72,6 +72,11 @@ func TestAPersonInABrowserDecides(t *testing.T) {
 	if s.ran() != 1 {
 		t.Errorf("it ran %d times", s.ran())
 	}
+	history := sent(t, c, http.MethodGet, base+"/history", nil)
+	record := strings.ReplaceAll(found(t, history, `href="(/history\?bridge=[^"]+)"`), "&amp;", "&")
+	if page := sent(t, c, http.MethodGet, base+record, nil); !strings.Contains(page, "write_file for bob") {
+		t.Errorf("the record of it:\n%s", page)
+	}
 	if page := sent(t, &http.Client{}, http.MethodPost, link, nil); strings.Contains(page, "bob") || !strings.Contains(page, "was used") {
 		t.Errorf("the link works twice:\n%s", page)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
@@ -58,7 +59,8 @@ func statusOf(err error) int {
 // sentence begins as one.
 func sentence(err error) string {
 	said := err.Error()
-	return strings.ToUpper(said[:1]) + said[1:] + "."
+	_, n := utf8.DecodeRuneInString(said)
+	return strings.ToUpper(said[:n]) + said[n:] + "."
 }
 
 // ended is how a question ended by this answer, in the words of an event.

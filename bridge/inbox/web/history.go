@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,7 +13,10 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 // mostHistory is how many records a page has, the latest.
@@ -154,5 +158,54 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request, now time.Time) {
 		wrong,
 		when(rows == nil, element("p", class("calm"), words("There is nothing on record of it."))),
 		element("ol", class("record"), rows),
+		s.explained(r.Context(), r.URL.Query().Get("bridge"), call),
 	}})
+}
+
+// explained is what the policy file of a bridge, as it is now, makes of a call on record; nil
+// where there is no file, or no such call.
+func (s *Server) explained(ctx context.Context, bridge, call string) piece {
+	src := s.source(bridge)
+	if src == nil {
+		return nil
+	}
+	status, err := src.Status(ctx)
+	if err != nil || status.Policy == "" || !filepath.IsAbs(status.Audit) {
+		return nil
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	said, err := explain(status.Policy, status.Audit, call)
+	if errors.Is(err, report.ErrNotRecorded) {
+		return nil
+	}
+	shown := block(said)
+	if err != nil {
+		shown = element("p", class("calm"), words(strings.TrimPrefix(sentence(err), "--call: ")))
+	}
+	return element("section", attribute{"aria-labelledby", "explained"}, element("h2", id("explained"), words("What the policy file makes of it now")), shown,
+		element("p", class("calm small"), words("Rules that flags add, as --allow does, are not in the file. Limits count as unused.")))
+}
+
+// explain judges a call that is on record by a policy file, in words.
+func explain(file, log, call string) (string, error) {
+	found, err := report.FindCall(call, []string{log})
+	if err != nil {
+		return "", err
+	}
+	raw, err := private.Read(file, mostPolicy, private.Care{})
+	if err != nil {
+		return "", err
+	}
+	now, err := policy.Load(file, raw)
+	if err != nil {
+		return "", err
+	}
+	c, err := found.Call(file)
+	if err != nil {
+		return "", err
+	}
+	d := now.Decide(c, nil)
+	d.Limits = now.ForRecord(d.Limits, c.Args)
+	return report.Words(d, now.Redact(c.Args)), nil
 }

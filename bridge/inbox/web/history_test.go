@@ -15,6 +15,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // recorded is a hall with a record, and a status of the test's own.
@@ -132,5 +133,43 @@ func TestThePageSaysHowABridgeIs(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in\n%s", want, page)
 		}
+	}
+}
+
+func TestACallOnRecordIsJudgedByThePolicyFileAsItIsNow(t *testing.T) {
+	log := record(t,
+		`"event":"asked","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","args":{"path":"/a"},"of":["local"]`,
+		`"event":"decided","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","verdict":"ask","args":{"path":"/a"},"by":["local"]`)
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	status := inbox.Status{ID: "notes", Audit: log, AuditOK: true, Policy: file}
+	b := within(t, serve(t, source(recorded{inboxtest.New("notes"), status}, "notes")))
+	for policy, want := range map[string]string{
+		"version: 1\ndefault: ask\nrules: [{name: never-write, deny: write_file}]\n": "never-write",
+		"version: 1\ndefault: ask\nrules: [{name: x, alow: y}]\n":                    "exactly one of allow, ask and deny",
+	} {
+		if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		page := b.get("/history?bridge=notes&call=1").body
+		if _, said, _ := strings.Cut(page, "What the policy file makes of it now"); !strings.Contains(said, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	if page := b.get("/history?bridge=notes&call=2").body; strings.Contains(page, "makes of it now") || !strings.Contains(page, "nothing on record") {
+		t.Errorf("%s", page)
+	}
+}
+
+// A field may be called anything.
+func TestWhatIsWrongWithAFieldIsSaidWhateverItIsCalled(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	q := inboxtest.Write(`{"mode":1}`)
+	q.Terms.Edit = []policy.Edit{{Field: "mode", Arg: "/mode", Title: "über", Type: "integer", Max: "7"}}
+	id := h.Ask(q)
+	yes := form(t, b.get("/q/notes/"+id).body, "allow")
+	yes.Set("field.mode", "8")
+	if got := b.post("/q/notes/"+id, yes); !strings.Contains(got.body, "Über must be at most 7.") {
+		t.Errorf("%s", got.body)
 	}
 }
