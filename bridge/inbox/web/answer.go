@@ -34,7 +34,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.show(w, r, http.StatusGone, "Nothing was decided.")
 		return
 	}
-	outcome, err := decide(r.Context(), src, at.id, r.PostForm.Get("digest"), r.PostForm)
+	outcome, err := decide(r.Context(), src, at.id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
 	if err != nil {
 		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
 		return

@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/memory"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -42,6 +45,7 @@ func TestInABrowser(t *testing.T) {
 		"two tabs":         twoTabsDecideAtOnce,
 		"again":            comesBackAfterTheNetworkDid,
 		"many":             tenThousand,
+		"level":            keepsNothingOfWhatWent,
 		"hostile":          nothingRunsThatOthersWrote,
 		"names":            everythingHasARoleAndAName,
 		"trusted types":    theScriptMayMakeNoMarkup,
@@ -294,6 +298,42 @@ func tenThousand(t *testing.T, browser context.Context) {
 	b.open("/?from=9950")
 	if said := b.page(); !strings.Contains(said, "9951 to 10000 of 10000") || !strings.Contains(said, "/9999") {
 		t.Errorf("the last page says\n%s", said)
+	}
+}
+
+// A page that was open while many questions came and went has what it had.
+func keepsNothingOfWhatWent(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	h.Ask(inboxtest.Write(`{"path":"/stays"}`))
+	b := loggedIn(t, browser, serve(t, source(h, "notes")))
+	b.live()
+	round := func() (nodes, listeners int64) {
+		for i := range 5 {
+			var ids []string
+			for range 30 {
+				ids = append(ids, h.Ask(inboxtest.Write(fmt.Sprintf(`{"path":"/%d"}`, i))))
+			}
+			b.until(`document.title.startsWith("31 questions") && document.querySelectorAll("#questions > li").length === 31`)
+			for _, id := range ids {
+				h.Withdraw(id)
+			}
+			b.until(`document.title.startsWith("1 question ") && document.querySelectorAll("#questions > li").length === 1`)
+		}
+		b.until(`document.getElementById("said").textContent !== ""`)
+		if _, err := chromedp.Call(b.ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := chromedp.Call(b.ctx, memory.GetDOMCounters, cdp.Empty{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Nodes, c.JsEventListeners
+	}
+	nodes, listeners := round()
+	for range 2 {
+		if n, l := round(); n > nodes+nodes/2 || l > listeners+10 {
+			t.Errorf("%d nodes and %d listeners after a round, %d and %d after another", nodes, listeners, n, l)
+		}
 	}
 }
 
