@@ -49,6 +49,21 @@ func TestALinkLetsOneBrowserInOnceAndItsGetIsHarmless(t *testing.T) {
 	}
 }
 
+// A page that somehow knows a link logs nobody in by it.
+func TestAnotherPageUsesNoLinkUp(t *testing.T) {
+	s := serve(t, source(inboxtest.New("notes"), "notes"))
+	b := newBrowser(t, s)
+	link := strings.TrimPrefix(s.Link(), b.base)
+	for _, site := range []string{"cross-site", "same-site", "none", ""} {
+		if got := b.post(link, nil, from(site), origin("https://evil.example")); got.status != http.StatusForbidden || got.header.Get("Set-Cookie") != "" {
+			t.Errorf("from %q: %d", site, got.status)
+		}
+	}
+	if got := b.post(link, nil); got.status != http.StatusSeeOther {
+		t.Errorf("the link is used up: %d", got.status)
+	}
+}
+
 func TestOfManyWhoUseALinkAtOnceOneGetsIn(t *testing.T) {
 	s := serve(t, source(inboxtest.New("notes"), "notes"))
 	link, got := s.Link(), make(chan int)

@@ -2,12 +2,15 @@ package web_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -83,6 +86,22 @@ func TestNothingThatOthersWroteLeavesItsFrame(t *testing.T) {
 					t.Errorf("page %d shows %U of %q as it is", i, r, s)
 				}
 			}
+		}
+	}
+}
+
+// What comes by another way than a question's view is made safe here.
+func TestNothingElseThatOthersWroteHidesOrTurnsText(t *testing.T) {
+	const evil = "a\u202Eb\u200B<i>"
+	log := record(t, `"event":"decided","call":"`+evil+`","from":"`+evil+`","tool":"`+evil+`","verdict":"allow","by":["`+evil+`"],"rule":"`+evil+`","reason":"`+evil+`"`)
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	status := inbox.Status{ID: evil, Topic: evil, Server: evil, Gateway: evil, PolicyErr: evil, Policy: evil, Audit: log, AuditOK: true}
+	b := within(t, serve(t, &web.Source{Inbox: recorded{h, status}, Key: "notes", Label: evil}))
+	for _, at := range []string{"/", "/q/notes/" + id, "/alike/notes/" + id, "/bridges", "/remembered", "/history", "/history?q=" + url.QueryEscape(evil), "/history?bridge=notes&call=" + url.QueryEscape(evil)} {
+		page := b.get(at).body
+		if strings.ContainsAny(page, "\u202E\u200B") || strings.Contains(page, "<i>") {
+			t.Errorf("%s:\n%s", at, page)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -63,7 +64,7 @@ type browser struct {
 func newBrowser(t testing.TB, s *web.Server) *browser {
 	jar, _ := cookiejar.New(nil) // never fails
 	b := &browser{t: t, base: strings.TrimSuffix(s.Address(), "/")}
-	b.http = http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true},
+	b.http = http.Client{Jar: jar, Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return b
 }
