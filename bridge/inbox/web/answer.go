@@ -21,30 +21,6 @@ type unread string
 
 func (u unread) Error() string { return string(u) }
 
-// answer takes the answer to one question.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		s.show(w, r, http.StatusBadRequest, "The answer could not be read, and nothing was decided.")
-		return
-	}
-	at := place{r.PathValue("bridge"), r.PathValue("id")}
-	src := s.source(at.bridge)
-	if src == nil {
-		s.show(w, r, http.StatusGone, "Nothing was decided.")
-		return
-	}
-	outcome, err := decide(r.Context(), src, at.id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
-	if err != nil {
-		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
-		return
-	}
-	if outcome.Outcome != inbox.Pending {
-		s.end(at, ended(outcome))
-	}
-	http.Redirect(w, r, address("q", at.bridge, at.id), http.StatusSeeOther)
-}
-
 // statusOf tells what a person can mend from what has changed, and both from trouble.
 func statusOf(err error) int {
 	if _, ok := errors.AsType[*inbox.Refusal](err); ok {

@@ -64,18 +64,18 @@ type place struct{ bridge, id string }
 // mostEnded is how many ended questions are remembered.
 const mostEnded = 1000
 
-// look keeps the sources of a page until ctx ends. first is called when there are some, or none
+// look keeps the sources of a page until ctx ends: only, or where that is nil all that are found. first is called when there are some, or none
 // to be found at once.
-func (f *found) look(ctx context.Context, o *Options, first func()) {
+func (f *found) look(ctx context.Context, only *Source, find Finder, first func()) {
 	defer f.feed.Close()
-	if o.Only == nil {
-		f.search(ctx, o.Find, first)
+	if only == nil {
+		f.search(ctx, find, first)
 		return
 	}
-	f.add(o.Only)
+	f.add(only)
 	first()
-	for f.listen(ctx, o.Only); pause.For(ctx, findAgain); {
-		f.listen(ctx, o.Only)
+	for f.listen(ctx, only); pause.For(ctx, findAgain); {
+		f.listen(ctx, only)
 	}
 }
 

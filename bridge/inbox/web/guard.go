@@ -3,7 +3,6 @@ package web
 import (
 	"net"
 	"net/http"
-	"path"
 	"strings"
 )
 
@@ -63,37 +62,4 @@ func (g *guard) ownPage(r *http.Request) bool {
 		return site == "" || site == "same-origin" || site == "none"
 	}
 	return g.cross.Check(r) == nil && (site == "same-origin" || site == "" && origin == "http://"+r.Host)
-}
-
-// ServeHTTP is around everything. The way in is open to whoever has a link, and what pages look
-// like to everybody.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	for name, value := range headers {
-		w.Header().Set(name, value)
-	}
-	entering, public := strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/")
-	switch {
-	case !s.guard.called(r):
-		http.Error(w, "this name is not that of the page", http.StatusMisdirectedRequest)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
-		http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
-	case r.Method == http.MethodPost && !s.guard.ownPage(r):
-		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
-	case public || entering:
-		s.mux.ServeHTTP(w, r)
-	case !s.guard.ownPage(r) || !s.guard.has(r):
-		s.shut(w, r)
-	default:
-		s.mux.ServeHTTP(w, r)
-	}
-}
-
-// shut is for who may not see a page, or not like this: a browser that is logged in keeps its
-// cookie back where another page has led to it, and sends it from here.
-func (s *Server) shut(w http.ResponseWriter, r *http.Request) {
-	back := r.URL.EscapedPath()
-	if r.Method != http.MethodGet || back != path.Clean(back) || strings.HasPrefix(back, "//") || back == "/events" {
-		back = "/"
-	}
-	s.page(w, r, http.StatusForbidden, door(back, s.guard.ownPage(r)))
 }

@@ -3,17 +3,13 @@ package web
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // question shows one whole, or how it ended.
@@ -41,10 +37,6 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong 
 	default:
 		s.page(w, r, status, sheet{title: "A question", on: "/", body: whole(src, &v, wrong, more(r.Context(), src, &v), time.Now())})
 	}
-}
-
-func back() piece {
-	return element("p", class("back"), element("a", href("/"), words("← All questions")))
 }
 
 // over is a question that waits for no answer any more.
@@ -83,29 +75,6 @@ func argumentsAre(v *approval.View) string {
 		return "What the file may let through, or keep from people"
 	}
 	return "What would be sent to the server"
-}
-
-// warnings are what a person must not miss.
-func warnings(v *approval.View) piece {
-	var all pieces
-	for _, line := range v.Banner {
-		if said, hides := strings.CutSuffix(line, `, shown as \u{…}`); hides {
-			line = said + ", named where it would stand"
-		}
-		all = append(all, element("li", words("It "+line+".")))
-	}
-	for _, f := range v.Facts {
-		if f.Name == "Warning" {
-			all = append(all, element("li", words(f.Text)))
-		}
-	}
-	if v.Via == "proposal" {
-		all = append(all, element("li", words("A proposal: nobody has called yet. With a yes this bridge makes the call.")))
-	}
-	if slices.Contains(v.Hints, policy.MayDestroy) {
-		all = append(all, element("li", words("The server says that it may destroy something.")))
-	}
-	return when(all != nil, element("ul", class("warn"), attribute{"aria-label", "Warnings"}, all))
 }
 
 // circumstances are what stands behind the arguments. Those of them that change while one
@@ -149,126 +118,26 @@ func people(v *approval.View) piece {
 	return pieces{element("dt", words("Who decides")), element("dd", element("ul", class("people"), all))}
 }
 
-// form answers the question. Its first button is none, so that Enter in a field presses
-// nothing; what was not looked at keeps Allow from being sent, and Deny never.
-func form(src *Source, v *approval.View, long []string) piece {
-	if v.Elsewhere != "" {
-		return element("p", class("warn"), words("This is "+v.Elsewhere+"."))
+// answer takes the answer to one question.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.show(w, r, http.StatusBadRequest, "The answer could not be read, and nothing was decided.")
+		return
 	}
-	return element("form", id("answer"), attribute{"method", "post"}, exact{"action", address("q", src.Key, v.ID)}, attribute{"aria-label", "Your answer"},
-		element("fieldset",
-			element("button", flag("disabled"), flag("hidden")),
-			hidden("digest", v.Digest),
-			fields(v), remember(v), reason(),
-			element("p", class("lock"), id("lock"), when(len(long) > 0, words(fmt.Sprintf("Allow works once you have opened %s above.", text.Counted(len(long), "long value"))))),
-			element("div", class("buttons"), do("allow", "Allow", "primary", false), do("deny", "Deny", "no", true)),
-			delegate(v)))
-}
-
-func hidden(name, value string) piece {
-	return element("input", attribute{"type", "hidden"}, attribute{"name", name}, exact{"value", value})
-}
-
-func do(what, said, look string, unread bool) piece {
-	return element("button", class(look), attribute{"name", "do"}, attribute{"value", what}, when(unread, flag("formnovalidate")), words(said))
-}
-
-func reason() piece {
-	return element("label", class("field"), words("Why (the caller reads it)"), element("textarea", attribute{"name", "reason"}, attribute{"rows", "1"}, attribute{"maxlength", "500"}))
-}
-
-// remember says what each choice would cover before it counts; this once comes first.
-func remember(v *approval.View) piece {
-	if len(v.Remember) == 0 {
-		return nil
+	at := place{r.PathValue("bridge"), r.PathValue("id")}
+	src := s.source(at.bridge)
+	if src == nil {
+		s.show(w, r, http.StatusGone, "Nothing was decided.")
+		return
 	}
-	var all pieces
-	for i, word := range v.Remember {
-		means := word
-		if i < len(v.RememberMeans) {
-			means = v.RememberMeans[i]
-		}
-		all = append(all, element("label", class("choice"), element("input", attribute{"type", "radio"}, attribute{"name", "remember"}, attribute{"value", word}, when(i == 0, flag("checked"))),
-			element("span", element("strong", words(cmp.Or(kept[word], word))), words(": "+means))))
+	outcome, err := decide(r.Context(), src, at.id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
+	if err != nil {
+		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
+		return
 	}
-	return element("fieldset", class("inner"), element("legend", words("If you allow it, remember that?")), all)
-}
-
-var kept = map[string]string{"once": "No", "session": "For the session", "always": "For longer"}
-
-// fields are what may be changed before it runs.
-func fields(v *approval.View) piece {
-	if len(v.Edits) == 0 {
-		return nil
+	if outcome.Outcome != inbox.Pending {
+		s.end(at, ended(outcome))
 	}
-	return element("fieldset", class("inner"), element("legend", words("You may change before it runs")), each(v.Edits, func(f approval.Field) piece {
-		return element("label", class("field"), element("span", words(f.Title), words(limits(&f))), control(&f))
-	}))
-}
-
-func limits(f *approval.Field) string {
-	var all []string
-	if f.Min != "" {
-		all = append(all, "from "+f.Min)
-	}
-	if f.Max != "" {
-		all = append(all, "to "+f.Max)
-	}
-	return strings.TrimRight(" "+strings.Join(all, " "), " ")
-}
-
-func control(f *approval.Field) piece {
-	name := attribute{"name", "field." + f.Field}
-	choices := choicesOf(f)
-	if choices == nil {
-		return element("input", name, exact{"value", text.Line(f.Typed())}, attribute{"autocomplete", "off"}, attribute{"spellcheck", "false"})
-	}
-	known := false
-	options := each(choices, func(raw string) piece {
-		now := same(raw, f.Now)
-		known = known || now
-		return element("option", exact{"value", raw}, when(now, flag("selected")), words(label(f, raw)))
-	})
-	return element("select", name, when(!known, element("option", attribute{"value", ""}, words("as it is"))), options)
-}
-
-// choicesOf are the values that a field takes, as JSON; nil if there are too many to tell.
-func choicesOf(f *approval.Field) []string {
-	if f.Type == "boolean" && len(f.Enum) == 0 {
-		return []string{"true", "false"}
-	}
-	var all []string
-	for _, raw := range f.Enum {
-		all = append(all, string(text.EscapeJSON([]byte(raw))))
-	}
-	return all
-}
-
-// same reports whether two primitives are one, as far as text is concerned; numbers are where
-// they are spelled alike.
-func same(a, b string) bool {
-	s, ok := jsonrpc.Unquote([]byte(a))
-	t, also := jsonrpc.Unquote([]byte(b))
-	return a == b || ok && also && s == t
-}
-
-// label is a value of a field as a person would type it.
-func label(f *approval.Field, raw string) string {
-	one := approval.Field{Type: f.Type, Now: raw}
-	return text.Line(one.Typed())
-}
-
-// delegate passes the question on.
-func delegate(v *approval.View) piece {
-	if len(v.DelegateTo) == 0 {
-		return nil
-	}
-	return element("div", class("pass"), element("label", class("field"), words("Let somebody else decide"), element("select", attribute{"name", "to"},
-		each(v.DelegateTo, func(who string) piece {
-			said := text.Person(who)
-			if slices.Contains(v.Away, who) {
-				said += " (not here now)"
-			}
-			return element("option", exact{"value", who}, words(said))
-		}))), do("delegate", "Delegate", "", true))
+	http.Redirect(w, r, address("q", at.bridge, at.id), http.StatusSeeOther)
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,37 +19,6 @@ import (
 
 // DefaultListen is where a page is looked for.
 const DefaultListen = "127.0.0.1:7421"
-
-const (
-	readTime   = 10 * time.Second
-	idleTime   = 2 * time.Minute
-	patience   = 10 * time.Second // how long a browser may take to read what it asked for
-	lookTime   = time.Second      // how long the first page may wait for what bridges there are
-	maxHeader  = 16 << 10
-	maxClients = 128 // connections at one time
-)
-
-// Options are what a Server is opened with. Only or Find must be given.
-type Options struct {
-	// Listen is HOST:PORT on loopback. "" is DefaultListen, or any port that is free where
-	// somebody else has that.
-	Listen string
-	Only   *Source      // whose questions are shown, for as long as there is a page
-	Find   Finder       // without Only: whose are; it is asked again and again
-	Log    *slog.Logger // nil: nobody reads it
-}
-
-// A Server is a page, listening. Its methods may be called from any goroutine.
-type Server struct {
-	o     Options
-	at    net.Listener
-	mux   *http.ServeMux
-	guard *guard
-	found
-	http *http.Server
-
-	reading sync.Mutex // held by the one who reads records
-}
 
 // Open listens. Its errors are *fault.Error.
 func Open(o Options) (*Server, error) {
@@ -106,7 +77,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer stop()
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	looked := make(chan struct{})
-	parts.Go(func() { s.look(ctx, &s.o, func() { close(looked) }) })
+	parts.Go(func() { s.look(ctx, s.o.Only, s.o.Find, func() { close(looked) }) })
 	select {
 	case <-looked:
 	case <-time.After(lookTime):
@@ -169,4 +140,37 @@ type counted struct {
 func (c *counted) Close() error {
 	c.once.Do(func() { <-c.in })
 	return c.Conn.Close()
+}
+
+// ServeHTTP is around everything. The way in is open to whoever has a link, and what pages look
+// like to everybody.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range headers {
+		w.Header().Set(name, value)
+	}
+	entering, public := strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/")
+	switch {
+	case !s.guard.called(r):
+		http.Error(w, "this name is not that of the page", http.StatusMisdirectedRequest)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+		http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
+	case r.Method == http.MethodPost && !s.guard.ownPage(r):
+		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
+	case public || entering:
+		s.mux.ServeHTTP(w, r)
+	case !s.guard.ownPage(r) || !s.guard.has(r):
+		s.shut(w, r)
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// shut is for who may not see a page, or not like this: a browser that is logged in keeps its
+// cookie back where another page has led to it, and sends it from here.
+func (s *Server) shut(w http.ResponseWriter, r *http.Request) {
+	back := r.URL.EscapedPath()
+	if r.Method != http.MethodGet || back != path.Clean(back) || strings.HasPrefix(back, "//") || back == "/events" {
+		back = "/"
+	}
+	s.page(w, r, http.StatusForbidden, door(back, s.guard.ownPage(r)))
 }

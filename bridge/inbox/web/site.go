@@ -1,0 +1,40 @@
+package web
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	readTime   = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	patience   = 10 * time.Second // how long a browser may take to read what it asked for
+	lookTime   = time.Second      // how long the first page may wait for what bridges there are
+	maxHeader  = 16 << 10
+	maxClients = 128 // connections at one time
+)
+
+// Options are what a Server is opened with. Only or Find must be given.
+type Options struct {
+	// Listen is HOST:PORT on loopback. "" is DefaultListen, or any port that is free where
+	// somebody else has that.
+	Listen string
+	Only   *Source      // whose questions are shown, for as long as there is a page
+	Find   Finder       // without Only: whose are; it is asked again and again
+	Log    *slog.Logger // nil: nobody reads it
+}
+
+// A Server is a page, listening. Its methods may be called from any goroutine.
+type Server struct {
+	o     Options
+	at    net.Listener
+	mux   *http.ServeMux
+	guard *guard
+	found
+	http *http.Server
+
+	reading sync.Mutex // held by the one who reads records
+}
