@@ -90,15 +90,15 @@ bench-md: ## the same, and what it prints goes into BENCH.md and docs/speed.md, 
 soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; calls and faults chosen as before: SOAK="-seed 7" (Linux)
 	@$(GO) run ./examples/soak -minutes $(MINUTES) $(SOAK)
 
-# The npm servers are pinned by examples/real/package-lock.json and land in .cache.
 test-page: ## the page in Chromium, which apt-get installs if it is not here; says so where there is none
-	@$(CHROMIUM) || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null 2>&1 || true
+	@$(CHROMIUM) || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 || true
 	@if $(CHROMIUM); then \
 		$(GO) test -tags chrome -count=1 -run 'TestInABrowser|TestPictures' ./bridge/inbox/web; \
 	else \
 		echo "test-page: NOT CHECKED: there is no Chromium here, and none could be installed" >&2; \
 	fi
 
+# The npm servers are pinned by examples/real/package-lock.json and land in .cache.
 test-real: .cache/real/node_modules/.done .cache/real/bin/everything-server ## npm servers behind the bridge, byte for byte, and npm clients, the Inspector and the conformance suites before serve and run --stdio; needs node and npm
 	$(GO) test -tags real -count=1 -v -run 'TestReal' ./examples/real
 

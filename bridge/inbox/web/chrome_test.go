@@ -4,7 +4,6 @@ package web_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -455,11 +454,15 @@ func worksWithoutAScript(t *testing.T, browser context.Context) {
 // the pictures; they are looked at by people.
 func TestPictures(t *testing.T) {
 	h := inboxtest.New("notes")
-	file := filepath.Join(os.TempDir(), "app", "config.yaml")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("replicas: 2\nimage: app:1.41\nlog: info\n"), 0o600)); err != nil {
+	dir, err := os.MkdirTemp("", "app") // that of t has a name that nobody wants in a picture
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(filepath.Dir(file)) })
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte("replicas: 2\nimage: app:1.41\nlog: info\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	q := inboxtest.Write(`{"path":"` + file + `","content":"replicas: 3\nimage: app:1.42\nlog: \u202einfo\n","mode":420,"options":{"backup":true,"tags":["deploy","urgent"]}}`)
 	q.Caller, q.About = "release-bot", "Write a file; replaces what is there"
 	q.Terms.Remember = []string{"session", "always"}

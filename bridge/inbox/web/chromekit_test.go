@@ -30,7 +30,7 @@ func chromium(t *testing.T) context.Context {
 	if at == "" {
 		t.Skip("NOT CHECKED: there is no Chromium here")
 	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at))
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at), chromedp.WSURLReadTimeout(most))
 	if os.Geteuid() == 0 {
 		o = append(o, chromedp.NoSandbox)
 	}
@@ -54,8 +54,8 @@ type tab struct {
 	link string
 }
 
-// most is how long one step may take.
-const most = 20 * time.Second
+// most is how long one step may take: a browser on a busy machine takes its time.
+const most = 90 * time.Second
 
 func newTab(t *testing.T, browser context.Context, s *web.Server) *tab {
 	t.Helper()
