@@ -108,7 +108,8 @@ type batch struct {
 // A line is a Write to the server that was there when the Engine said so.
 type line struct {
 	engine.Write
-	downs int // how often the server had gone before
+	downs  int            // how often the server had gone before
+	halted *engine.Halted // how the bridge had been halted last
 }
 
 // A result is a Send that was spelled for the seat that there was then.

@@ -35,6 +35,7 @@ type Sidecar struct {
 	journal  journal
 	allTold  sync.Cond      // nobody tells who listens any more
 	downs    int            // how often the server has gone
+	halted   *engine.Halted // how the bridge was halted last; nil: never in this run
 	seats    int            // how often a seat was taken or lost
 	armed    time.Time      // when Run will wake by itself
 	told     []approval.Act // of the event in hand
@@ -143,8 +144,11 @@ func (s *Sidecar) step(ev engine.Event) {
 			s.events = append(s.events, failed)
 		}
 	}
-	if _, down := ev.(engine.ServerDown); down {
+	switch ev.(type) {
+	case engine.ServerDown:
 		s.downs++ // after the Step: lines that it wrote were for the server that is gone
+	case engine.Halt:
+		s.halted = s.engine.Halted()
 	}
 }
 
@@ -158,7 +162,7 @@ func (s *Sidecar) carryOut(f engine.Effect) (failed engine.Event) {
 		}
 		return s.send(f)
 	case engine.Write:
-		s.journal.lines = append(s.journal.lines, line{f, s.downs})
+		s.journal.lines = append(s.journal.lines, line{f, s.downs, s.halted})
 		s.staged.Store(true)
 	case engine.Note:
 		s.o.Noted(f.Record)
@@ -314,12 +318,17 @@ func (s *Sidecar) handleInFlush(evs ...engine.Event) {
 
 // put hands lines to the server they were meant for. If that has gone meanwhile,
 // whoever made the calls has been told, and may have made them again: the next
-// server must not get them. With the lock held no ServerDown comes in between.
+// server must not get them. What others asked for before a halt was said does not leave
+// after it. With the lock held neither comes in between.
 func (s *Sidecar) put(lines []line) (failed []engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range lines {
 		if l.downs != s.downs {
+			continue
+		}
+		if l.Call != 0 && !l.Own && l.halted != s.halted {
+			failed = append(failed, engine.NotWritten{Call: l.Call, Halted: s.halted})
 			continue
 		}
 		if err := s.server.Put(l.Line); err != nil && l.Call != 0 {

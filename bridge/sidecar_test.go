@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -336,4 +337,85 @@ func TestWhatIsToBeSyncedWaitsForTheDisk(t *testing.T) {
 			t.Errorf("%v: %d calls left, and %s", broken, calls, frames)
 		}
 	}
+}
+
+// A call is on record and waits for the disk, and somebody halts the bridge. Once that is said
+// the call never leaves, be it that the bridge goes on before the disk is done; our own
+// questions to the server do.
+func TestWhatWaitsForTheDiskWhenTheHaltIsSaidNeverLeaves(t *testing.T) {
+	for _, goesOn := range []bool{false, true} {
+		s, w, st := newShell(t)
+		w.syncs = make(chan func(error), 8)
+		s.o.SyncAll = true
+		w.sent()
+		s.Received(callFrame(t, st, "e1"))
+		s.Handle(engine.ServerSaid{Message: *st.parse(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)})
+		s.Flush()
+		onDisk := <-w.syncs
+		s.Halt(engine.Halt{By: "local", Why: "enough"})
+		(<-w.syncs)(nil)
+		if goesOn {
+			s.Handle(engine.Resume{By: "local"})
+			s.Flush()
+			(<-w.syncs)(nil)
+		}
+		onDisk(nil)
+		if n := w.got("tools/call"); n != 0 {
+			t.Errorf("after it was halted the server gets %q", w.lines)
+		}
+		if n := w.got("tools/list"); n != 2 {
+			t.Errorf("the server was asked %d times for its tools", n)
+		}
+		if f := strings.Join(w.sent(), "\n"); !strings.Contains(f, `"code":-31015`) || !strings.Contains(f, `"executed":"no"`) {
+			t.Errorf("the caller is told %s", f)
+		}
+	}
+}
+
+// Another has given the server a call and has not come to say that it may be written: when the
+// halt is said, it is.
+func TestWhatTheServerWasGivenIsInItsPipeWhenTheHaltIsSaid(t *testing.T) {
+	s, w, st := newShell(t)
+	w.syncs = make(chan func(error), 8)
+	s.o.SyncAll = true
+	p := &pipe{surroundings: w, hold: make(chan struct{}), begun: make(chan struct{})}
+	s.Bind(w, p)
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	var other sync.WaitGroup
+	onDisk := <-w.syncs
+	other.Go(func() { onDisk(nil) })
+	<-p.begun
+	s.Halt(engine.Halt{By: "local", Why: "enough"})
+	if w.got("tools/call") != 1 {
+		t.Error("a call is on its way to the server, and the halt is said")
+	}
+	close(p.hold)
+	other.Wait()
+}
+
+// A pipe has what was put at the next Flush, of which the first comes late.
+type pipe struct {
+	*surroundings
+	put   []string
+	hold  chan struct{}
+	begun chan struct{}
+	late  atomic.Bool
+}
+
+func (p *pipe) Put(line []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put = append(p.put, string(line))
+	return nil
+}
+
+func (p *pipe) Flush() {
+	if !p.late.Swap(true) {
+		close(p.begun)
+		<-p.hold
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines, p.put = append(p.lines, p.put...), nil
 }

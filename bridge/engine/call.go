@@ -216,13 +216,13 @@ func (e *Engine) allowance(c *inflight.Call) time.Duration {
 func (e *Engine) write(c *inflight.Call, line []byte) {
 	e.server.lines++
 	c.Lines = e.server.lines
-	e.do(Write{c.Number, jsonrpc.EscapeBreaks(line)})
+	e.do(Write{c.Number, c.Origin == inflight.Self, jsonrpc.EscapeBreaks(line)})
 }
 
 // tellServer writes a line that is no request.
 func (e *Engine) tellServer(line []byte) {
 	e.server.lines++
-	e.do(Write{0, jsonrpc.EscapeBreaks(line)})
+	e.do(Write{Line: jsonrpc.EscapeBreaks(line)})
 }
 
 // askServer makes a request of our own, and returns it. then gets the answer, or nil.

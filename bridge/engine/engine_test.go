@@ -278,7 +278,7 @@ func TestAnUnreadableAnswerIsNotWaitedFor(t *testing.T) {
 func TestACallThatCouldNotBeQueuedDidNotRun(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)
-	s.do(NotWritten{s.writes[len(s.writes)-1].Call, fmt.Errorf("the queue is full")})
+	s.do(NotWritten{Call: s.writes[len(s.writes)-1].Call, Err: fmt.Errorf("the queue is full")})
 	s.has(s.only(), `"code":-31007`, `"executed":"no"`)
 }
 

@@ -123,8 +123,9 @@ type (
 
 	// NotWritten: a Write could not be queued. The server never saw it.
 	NotWritten struct {
-		Call uint64
-		Err  error
+		Call   uint64
+		Err    error
+		Halted *Halted // the bridge was halted before it left; nil: Err says why
 	}
 
 	// NotSent: a Send could not be queued.
@@ -304,6 +305,7 @@ type (
 	// Write puts one line, without its newline, on its way to the server.
 	Write struct {
 		Call uint64 // our id of the request; 0 if the line is none
+		Own  bool   // nobody else asked for it: no halt keeps it from leaving
 		Line []byte // belongs to whoever carries out the effect
 	}
 

@@ -72,13 +72,27 @@ func TestNothingStartsWhileHalted(t *testing.T) {
 	})
 }
 
-// What a rule denies, or nobody offers, is not said while nothing would start anyway: the caller
-// may be told that later.
-func TestAHaltSaysNothingOfRules(t *testing.T) {
-	s := newStage(t, "mcpx/v0.1")
+// What a rule denies, or nobody offers, is told as ever: to come again after the halt is no use.
+func TestAHaltHidesNoDenial(t *testing.T) {
+	everyDialect(t, "version: 1\ndefault: deny\nrules: [{name: reads, allow: [read_file]}]\n", func(s *stage) {
+		s.halt()
+		s.asksFor("bob", "e1", "1", "write_file", path, "")
+		s.has(s.only(), `"code":-31004`, `"retryable":false`)
+		s.asksFor("bob", "e2", "2", "no_such_tool", `{}`, "")
+		s.has(s.only(), `"code":-32602`)
+		s.asksFor("bob", "e3", "3", "read_file", path, "")
+		s.refusedAsHalted()
+		s.do(ServerDown{Reason: "child_exit", Cause: "exited", Retry: time.Second})
+		s.asksFor("bob", "e4", "4", "write_file", path, "") // which nobody can judge then
+		s.refusedAsHalted()
+	})
+}
+
+func TestAHaltHidesNoDenialOfAProposal(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
 	s.halt()
-	s.call("bob", "e1", "1", "delete_file", `{}`)
-	s.refusedAsHalted()
+	s.arrive(mewHead + `"id":"p1","from":"bob","kind":"mcp/proposal","payload":{"method":"resources/read","params":{"uri":"file:///a"}}}`)
+	s.rejected("policy")
 }
 
 // Somebody agreed, and the call was on its way: it does not start, and not after the halt either.

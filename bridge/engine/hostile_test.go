@@ -152,7 +152,7 @@ func TestTheLargestAnswerFitsWithTheLargestKind(t *testing.T) {
 func TestAListingThatCouldNotBeQueuedIsMadeLater(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-	s.do(NotWritten{s.writes[len(s.writes)-1].Call, errors.New("full")})
+	s.do(NotWritten{Call: s.writes[len(s.writes)-1].Call, Err: errors.New("full")})
 	s.lines = nil
 	s.pass(time.Minute)
 	s.answerListing(`{"tools":[{"name":"read_new"}]}`)
@@ -166,7 +166,7 @@ func TestAListingThatCouldNotBeQueuedIsMadeLater(t *testing.T) {
 func TestAListingIsNotTriedAgainWithoutAServer(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")
 	s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-	s.do(NotWritten{s.writes[len(s.writes)-1].Call, errors.New("full")})
+	s.do(NotWritten{Call: s.writes[len(s.writes)-1].Call, Err: errors.New("full")})
 	s.do(ServerDown{Cause: "gone", Retry: time.Hour})
 	s.lines = nil
 	s.pass(time.Hour)

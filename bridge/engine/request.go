@@ -154,14 +154,14 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	if e.stopping && (treatments[env.Method] == answer || !e.server.up) {
 		return refusal.ShuttingDown(), true
 	}
-	if e.halts(env) {
-		return e.isHalted(), true
-	}
 	if e.auditDown && treatments[env.Method] == forward {
 		return refusal.AuditUnavailable(), true
 	}
 	if treatments[env.Method] == wrong || resemblesMethod(env.Method) {
 		return refusal.UnknownMethod(env.Method), true
+	}
+	if !e.server.up && e.halts(env) {
+		return e.isHalted(), true
 	}
 	if !e.server.up {
 		return refusal.ServerUnavailable(e.server.why, e.server.retry), true
@@ -230,6 +230,8 @@ func (e *Engine) noRoom(c *inflight.Call) (refusal.Refusal, bool) {
 	switch {
 	case e.stopping:
 		return refusal.ShuttingDown(), true
+	case e.halted != nil:
+		return e.isHalted(), true
 	case c.Origin == inflight.Proposal && e.room.paused != nil:
 		return refusal.Busy("the bridge was asked to pause"), true
 	case e.full():

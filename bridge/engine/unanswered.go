@@ -30,7 +30,13 @@ func (e *Engine) notWritten(ev NotWritten) {
 	if c == nil {
 		return
 	}
-	e.finishUnanswered(c, refusal.ServerUnavailable("takes no more lines: "+ev.Err.Error(), time.Second))
+	var r refusal.Refusal
+	if ev.Halted != nil {
+		r = e.haltedAs(ev.Halted)
+	} else {
+		r = refusal.ServerUnavailable("takes no more lines: "+ev.Err.Error(), time.Second)
+	}
+	e.finishUnanswered(c, r)
 	e.resolveOwn(c, nil)
 }
 
@@ -239,5 +245,9 @@ func (e *Engine) hostLeft() {
 
 // isHalted is for whatever would start now.
 func (e *Engine) isHalted() refusal.Refusal {
-	return refusal.Halted(e.halted.By, e.policy.RedactText(e.halted.Why))
+	return e.haltedAs(e.halted)
+}
+
+func (e *Engine) haltedAs(h *Halted) refusal.Refusal {
+	return refusal.Halted(h.By, e.policy.RedactText(h.Why))
 }

@@ -304,6 +304,7 @@ const (
 	policyDenied = -31004
 	busy         = -31005
 	stoppingNow  = -31006
+	whileHalted  = -31015
 	timedOut     = -31010
 )
 

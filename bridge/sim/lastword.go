@@ -43,8 +43,8 @@ var refusals = map[int]refusalRule{
 	-31012: func(c *checker, cl *claim) bool {
 		return cl.takenBackAt > 0 && cl.shown || slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
 	},
-	-31013: func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
-	-31015: func(c *checker, _ *claim) bool { return c.halted() },
+	-31013:      func(_ *checker, cl *claim) bool { return cl.huge || !cl.perfect },
+	whileHalted: func(c *checker, _ *claim) bool { return c.halted() },
 	-31014: func(c *checker, cl *claim) bool {
 		return c.mayBeTakenUnread(cl) || slices.ContainsFunc(c.order, func(of *claim) bool {
 			return of != cl && of.proc == cl.proc && cl.forTheSameAs(of) && (of.question != "" || of.allowed || of.started || of.rivalled || of.answered)
@@ -80,7 +80,7 @@ func (c *checker) lastWord(cl *claim, code int) {
 	if rule := refusals[code]; rule == nil || !rule(c, cl) {
 		c.blame("last word", "%v is refused with %d, and nothing that was seen is a reason", cl, code)
 	}
-	if (code == busy || code == stoppingNow && c.serverKnown()) && c.forbidden(cl) {
+	if (code == busy || (code == stoppingNow || code == whileHalted) && c.serverKnown()) && c.forbidden(cl) {
 		c.blame("S4", "%v is refused with %d, as if it were worth another try, and the policy denies it", cl, code)
 	}
 }
@@ -99,7 +99,7 @@ func (c *checker) forbidden(cl *claim) bool {
 
 func (c *checker) lastReject(cl *claim, word, detail string) {
 	codes, known := rejectWords[word]
-	if word == "busy" && c.serverKnown() && c.forbidden(cl) && !c.halted() {
+	if word == "busy" && c.serverKnown() && c.forbidden(cl) {
 		c.blame("S4", "%v is rejected as busy, as if it were worth another try, and the policy denies it", cl)
 	}
 	switch {
