@@ -437,50 +437,6 @@ func (s *Sidecar) Next() time.Time {
 	return s.engine.Next()
 }
 
-// Drain admits nothing more and waits for the calls at the server, at most
-// until ctx ends; those still there then are answered as unknown.
-func (s *Sidecar) Drain(ctx context.Context) {
-	s.Handle(engine.Stopping{})
-	s.Flush()
-	for {
-		select {
-		case <-s.idle:
-		case <-ctx.Done():
-			s.Handle(engine.GivingUp{})
-			s.flushAndWait()
-			s.Handle(engine.GivingUp{}) // for answers whose requests have left only now
-			s.flushAndWait()
-			return
-		}
-		if s.flushAndWait(); !s.owes() {
-			return
-		}
-	}
-}
-
-// Leave is for the end, however that came: what cannot be said to the topic by now
-// is given up, on record. It waits for results that wait for the disk, as long as
-// that may take.
-func (s *Sidecar) Leave() {
-	s.flushAndWait()
-	s.Handle(engine.Leaving{})
-	s.flushBatch() // unlike Flush, it waits for whoever is writing
-	s.Flush()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.journal.telling {
-		s.allTold.Wait()
-	}
-}
-
-// owes reports whether answers are left for which the way out was full: the Engine
-// tries them again, and says when they are gone.
-func (s *Sidecar) owes() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.Owes()
-}
-
 // Policy is what is in force.
 func (s *Sidecar) Policy() *policy.Policy {
 	s.mu.Lock()
