@@ -17,8 +17,9 @@
 // members that are not listed, are spelled in another case or come twice are refused,
 // as are queries.
 //
-// [Handler] is all of that for any inbox.Inbox, so that another surface can serve the
-// same. [Server] puts it behind a socket, and [Client] is an inbox.Inbox by way of one.
+// [Handler] is all of that for any inbox.Inbox, and [Mount] puts it below a path of
+// another surface, for several: bridge/inbox/web has it at /api/{bridge}. [Server] puts it
+// behind a socket, and [Client] is an inbox.Inbox by way of one.
 //
 // Who may come in is settled by the file system: the directory is 0700, the socket
 // 0600, and where the system tells whose process connects, only those of the same user

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	strict "github.com/go-json-experiment/json"
@@ -29,37 +30,56 @@ const defaultPatience = 10 * time.Second
 // may take to read what was written for it, each event and each question of a list by
 // itself; 0 is 10 s. Who may ask is for the caller to settle.
 func Handler(in inbox.Inbox, patience time.Duration) http.Handler {
-	h := &handler{in, cmp.Or(patience, defaultPatience)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /status", h.answering(func(r *http.Request) (any, error) {
-		return or(h.in.Status(r.Context()))
-	}))
-	mux.HandleFunc("GET /questions", h.list)
-	mux.HandleFunc("GET /questions/{id}", h.answering(func(r *http.Request) (any, error) {
-		return or(h.in.Show(r.Context(), r.PathValue("id")))
-	}))
-	mux.HandleFunc("POST /questions/{id}/answer", h.reading(h.decide))
-	mux.HandleFunc("GET /grants", h.answering(func(r *http.Request) (any, error) {
-		all, err := h.in.Grants(r.Context())
-		return grantList{append([]inbox.Grant{}, all...)}, err
-	}))
-	mux.HandleFunc("DELETE /grants/{id}", h.answering(func(r *http.Request) (any, error) {
-		was, err := h.in.Revoke(r.Context(), r.PathValue("id"))
-		return revoked{was}, err
-	}))
-	mux.HandleFunc("GET /watch", h.watch)
-	if halter, is := in.(inbox.Halter); is {
-		mux.HandleFunc("POST /halt", h.reading(func(r *http.Request) (any, error) { return halt(halter, r) }))
-		mux.HandleFunc("POST /resume", h.reading(func(r *http.Request) (any, error) { return resume(halter, r) }))
-	}
+	Mount(mux, "", func(*http.Request) inbox.Inbox { return in }, patience)
 	return mux
+}
+
+// Mount has mux serve what [Handler] does below a path, for several inboxes if there are
+// any: of says which one a request is for, nil if there is none, and is called once for
+// each. Who may ask is for the caller to settle.
+func Mount(mux *http.ServeMux, at string, of func(*http.Request) inbox.Inbox, patience time.Duration) {
+	h := &handler{of, cmp.Or(patience, defaultPatience)}
+	for pattern, serve := range map[string]http.HandlerFunc{
+		"GET /status": h.answering(func(in inbox.Inbox, r *http.Request) (any, error) {
+			return or(in.Status(r.Context()))
+		}),
+		"GET /questions": h.list,
+		"GET /questions/{id}": h.answering(func(in inbox.Inbox, r *http.Request) (any, error) {
+			return or(in.Show(r.Context(), r.PathValue("id")))
+		}),
+		"POST /questions/{id}/answer": h.reading(decide),
+		"GET /grants": h.answering(func(in inbox.Inbox, r *http.Request) (any, error) {
+			all, err := in.Grants(r.Context())
+			return grantList{append([]inbox.Grant{}, all...)}, err
+		}),
+		"DELETE /grants/{id}": h.answering(func(in inbox.Inbox, r *http.Request) (any, error) {
+			was, err := in.Revoke(r.Context(), r.PathValue("id"))
+			return revoked{was}, err
+		}),
+		"GET /watch":   h.watch,
+		"POST /halt":   h.reading(halt),
+		"POST /resume": h.reading(resume),
+	} {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" "+at+path, serve)
+	}
 }
 
 func or[T any](value T, err error) (any, error) { return value, err }
 
 type handler struct {
-	in       inbox.Inbox
+	of       func(*http.Request) inbox.Inbox
 	patience time.Duration
+}
+
+// inbox is the one that a request is for.
+func (h *handler) inbox(r *http.Request) (inbox.Inbox, error) {
+	in := h.of(r)
+	if in == nil {
+		return nil, badRequest{errors.New("this bridge does not run, or not any more"), http.StatusNotFound}
+	}
+	return in, nil
 }
 
 type (
@@ -96,20 +116,24 @@ func bad(format string, args ...any) error {
 }
 
 // answering serves what takes nothing but its path.
-func (h *handler) answering(f func(*http.Request) (any, error)) http.HandlerFunc {
-	return h.reading(func(r *http.Request) (any, error) {
+func (h *handler) answering(f func(inbox.Inbox, *http.Request) (any, error)) http.HandlerFunc {
+	return h.reading(func(in inbox.Inbox, r *http.Request) (any, error) {
 		if err := bare(r, ""); err != nil {
 			return nil, err
 		}
-		return f(r)
+		return f(in, r)
 	})
 }
 
 // reading serves what f makes of a request.
-func (h *handler) reading(f func(*http.Request) (any, error)) http.HandlerFunc {
+func (h *handler) reading(f func(inbox.Inbox, *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		result, err := f(r)
+		in, err := h.inbox(r)
+		var result any
+		if err == nil {
+			result, err = f(in, r)
+		}
 		if err != nil {
 			h.fail(w, err)
 			return
@@ -132,7 +156,7 @@ func bare(r *http.Request, query string) error {
 }
 
 // decide takes an answer. The question is named in the path, what was shown in the body.
-func (h *handler) decide(r *http.Request) (any, error) {
+func decide(in inbox.Inbox, r *http.Request) (any, error) {
 	var a answerBody
 	if err := readBody(r, "an answer", &a); err != nil {
 		return nil, err
@@ -145,23 +169,38 @@ func (h *handler) decide(r *http.Request) (any, error) {
 	case len(a.Result) == 0:
 		return nil, bad("result is missing")
 	}
-	return or(h.in.Decide(r.Context(), inbox.Decision{ID: r.PathValue("id"), Digest: a.Digest, Result: a.Result}))
+	return or(in.Decide(r.Context(), inbox.Decision{ID: r.PathValue("id"), Digest: a.Digest, Result: a.Result}))
 }
 
-func halt(in inbox.Halter, r *http.Request) (any, error) {
+func halt(in inbox.Inbox, r *http.Request) (any, error) {
+	halter, err := haltable(in)
+	if err != nil {
+		return nil, err
+	}
 	var h inbox.Halt
 	if err := readBody(r, "a halt", &h); err != nil {
 		return nil, err
 	}
-	return or(in.Halt(r.Context(), h))
+	return or(halter.Halt(r.Context(), h))
 }
 
-func resume(in inbox.Halter, r *http.Request) (any, error) {
+func resume(in inbox.Inbox, r *http.Request) (any, error) {
+	halter, err := haltable(in)
+	if err != nil {
+		return nil, err
+	}
 	var b resumeBody
 	if err := readBody(r, "a resume", &b); err != nil {
 		return nil, err
 	}
-	return nothing{}, in.Resume(r.Context(), b.Reason)
+	return nothing{}, halter.Resume(r.Context(), b.Reason)
+}
+
+func haltable(in inbox.Inbox) (inbox.Halter, error) {
+	if halter, is := in.(inbox.Halter); is {
+		return halter, nil
+	}
+	return nil, badRequest{inbox.NotHaltable, http.StatusNotFound}
 }
 
 // readBody reads what stands in the body of a request; what names it.
@@ -185,19 +224,22 @@ func readBody(r *http.Request, what string, into any) error {
 // list writes one question after the other, however many there are.
 func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 	args := r.URL.Query().Get("args")
-	err := bare(r, "args")
+	in, err := h.inbox(r)
+	if err == nil {
+		err = bare(r, "args")
+	}
 	if err == nil && args != "" && args != "true" && args != "false" {
 		err = bad("args is true or false")
 	}
 	var all []approval.Summary
 	if err == nil {
-		all, err = h.in.List(r.Context(), args == "true")
+		all, err = in.List(r.Context(), args == "true")
 	}
 	if err != nil {
 		h.fail(w, err)
 		return
 	}
-	h.head(w, http.StatusOK, "application/json")
+	head(w, http.StatusOK, "application/json")
 	to := http.NewResponseController(w)
 	text := []byte(`{"questions":[`)
 	for i := range all {
@@ -218,34 +260,16 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 	w.Write(append(text, "]}\n"...))
 }
 
-// watch passes events on until the client leaves, is too slow, or there are no more.
 func (h *handler) watch(w http.ResponseWriter, r *http.Request) {
-	if err := bare(r, ""); err != nil {
+	in, err := h.inbox(r)
+	if err == nil {
+		err = bare(r, "")
+	}
+	if err != nil {
 		h.fail(w, err)
 		return
 	}
-	to := http.NewResponseController(w)
-	to.SetReadDeadline(time.Time{}) // nothing more is read, however long this lasts
-	text := []byte(": watching\n\n")
-	for e, err := range h.in.Watch(r.Context()) {
-		if err != nil {
-			return
-		}
-		if e == (inbox.Event{}) {
-			w.Header().Set("Connection", "close") // its end is that of the connection
-			h.head(w, http.StatusOK, "text/event-stream")
-		} else {
-			one, _ := json.Marshal(e) // strings always marshal
-			text = append(append([]byte("data: "), one...), "\n\n"...)
-		}
-		to.SetWriteDeadline(time.Now().Add(h.patience))
-		if _, err := w.Write(text); err != nil {
-			return
-		}
-		if to.Flush() != nil {
-			return
-		}
-	}
+	Stream(w, r, in.Watch, h.patience)
 }
 
 // fail says what is wrong.
@@ -261,19 +285,12 @@ func (h *handler) fail(w http.ResponseWriter, err error) {
 	h.write(w, status, failure{err.Error()})
 }
 
-func (h *handler) head(w http.ResponseWriter, status int, kind string) {
-	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-}
-
 func (h *handler) write(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		status, text = http.StatusInternalServerError, []byte(`{"error":"this cannot be written as JSON"}`)
 	}
-	h.head(w, status, "application/json")
+	head(w, status, "application/json")
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.patience))
 	w.Write(append(text, '\n'))
 }

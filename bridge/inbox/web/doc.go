@@ -11,7 +11,8 @@
 //	GET  /history                 what was decided, as the record has it; with ?call= all of one call
 //	GET  /remembered              the grants; POST takes one back
 //	GET  /bridges                 how each bridge is
-//	GET  /events                  server-sent events: what to look at again
+//	GET  /events                  server-sent events of all bridges: what to look at again
+//	     /api/{bridge}/...        what bridge/inbox/socket serves, by the same handlers
 //
 // A Server listens on loopback only. Who may come in has a cookie that a link has given:
 // the link works once, its GET is harmless to whoever looks ahead (mail scanners,

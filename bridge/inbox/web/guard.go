@@ -50,15 +50,18 @@ func (g *guard) called(r *http.Request) bool {
 	return false
 }
 
+// reads reports whether a request changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
 // ownPage reports whether a request comes from a page of this Server, or from what a person
-// typed: another page has its browser say so. A browser that says nothing of that sends no
-// page's POST without its Origin.
+// typed: another page has its browser say so. What changes something comes from a page, and the
+// browser must say that it is ours.
 func (g *guard) ownPage(r *http.Request) bool {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	if origin != "" && origin != "null" && origin != "http://"+r.Host {
 		return false
 	}
-	if r.Method != http.MethodPost {
+	if reads(r) {
 		return site == "" || site == "same-origin" || site == "none"
 	}
 	return g.cross.Check(r) == nil && (site == "same-origin" || site == "" && origin == "http://"+r.Host)

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -110,11 +111,21 @@ func TestOtherPagesGetNothingAndDecideNothing(t *testing.T) {
 		if got := b.post("/q/notes/"+id, yes, set...); got.status != http.StatusForbidden && got.status != http.StatusMisdirectedRequest {
 			t.Errorf("%s: %d", name, got.status)
 		}
+		body := `{"digest":"` + yes.Get("digest") + `","result":{"action":"accept","content":{"approve":true}}}`
+		for at, method := range map[string]string{"/api/notes/questions/" + id + "/answer": http.MethodPost, "/api/notes/grants/x": http.MethodDelete} {
+			got := b.post(at, nil, append(set, func(r *http.Request) {
+				r.Method, r.Body, r.ContentLength = method, io.NopCloser(strings.NewReader(body)), int64(len(body))
+				r.Header.Set("Content-Type", "application/json")
+			})...)
+			if got.status != http.StatusForbidden && got.status != http.StatusMisdirectedRequest {
+				t.Errorf("%s, %s: %d", name, at, got.status)
+			}
+		}
 		undecided(t, h, id)
 		if name == "nothing is said" || name == "typed" || name == "an origin that says nothing" {
 			continue // a person who typed the address may see it
 		}
-		for _, path := range []string{"/", "/q/notes/" + id, "/events", "/history", "/nowhere"} {
+		for _, path := range []string{"/", "/q/notes/" + id, "/events", "/history", "/api/notes/questions", "/api/notes/watch", "/nowhere"} {
 			if got := b.get(path, set...); strings.Contains(got.body, "secret") || strings.Contains(got.body, "agent-a") || got.status < 400 {
 				t.Errorf("%s sees %s: %d\n%s", name, path, got.status, got.body)
 			}
@@ -135,7 +146,7 @@ func TestWhoIsNotLoggedInGetsNothing(t *testing.T) {
 	s := serve(t, source(h, "notes"))
 	yes := form(t, within(t, s).get("/q/notes/"+id).body, "allow")
 	stranger := newBrowser(t, s)
-	for _, path := range []string{"/", "/q/notes/" + id, "/events", "/history", "/bridges", "/remembered", "/nowhere"} {
+	for _, path := range []string{"/", "/q/notes/" + id, "/events", "/history", "/bridges", "/remembered", "/api/notes/questions", "/api/notes/watch", "/nowhere"} {
 		if got := stranger.get(path); got.status != http.StatusForbidden || strings.Contains(got.body, "secret") {
 			t.Errorf("%s: %d\n%s", path, got.status, got.body)
 		}

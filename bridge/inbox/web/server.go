@@ -109,6 +109,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST /remembered", s.revoke)
 	mux.HandleFunc("GET /bridges", s.bridges)
 	mux.HandleFunc("GET /events", s.events)
+	socket.Mount(mux, "/api/{bridge}", s.inboxOf, patience)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusNotFound, sheet{title: "No such page", body: element("h1", words("There is no such page"))})
 	})
@@ -152,9 +153,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !s.guard.called(r):
 		http.Error(w, "this name is not that of the page", http.StatusMisdirectedRequest)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
-		http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
-	case r.Method == http.MethodPost && !s.guard.ownPage(r):
+	case !reads(r) && !s.guard.ownPage(r):
 		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
 	case public || entering:
 		s.mux.ServeHTTP(w, r)
@@ -169,7 +168,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // cookie back where another page has led to it, and sends it from here.
 func (s *Server) shut(w http.ResponseWriter, r *http.Request) {
 	back := r.URL.EscapedPath()
-	if r.Method != http.MethodGet || back != path.Clean(back) || strings.HasPrefix(back, "//") || back == "/events" {
+	if r.Method != http.MethodGet || back != path.Clean(back) || strings.HasPrefix(back, "//") || back == "/events" || strings.HasPrefix(back, "/api/") {
 		back = "/"
 	}
 	s.page(w, r, http.StatusForbidden, door(back, s.guard.ownPage(r)))
