@@ -117,7 +117,7 @@ func (j *judgement) allStrings(args *value) ([]finding, error) {
 	var all []finding
 	var walk func(v *value, way []string) bool
 	walk = func(v *value, way []string) bool {
-		if v.kind == isString {
+		if _, open := j.open(v); open || v.kind == isString {
 			all = append(all, finding{v, way})
 		}
 		for i := range v.items {
@@ -213,6 +213,9 @@ func (a argument) reasons(j *judgement, f finding, s side) (Match, string) {
 		label = "args " + show("/"+strings.Join(f.way, "/"))
 	}
 	shown := label + " " + f.show(j.redact.hides(f.way)) + " "
+	if _, open := j.open(f.value); open {
+		shown = label + " "
+	}
 	result, why := Yes, ""
 	for _, t := range a.tests {
 		m, problem := t.result(j, f.value, s)
@@ -242,6 +245,9 @@ func (t test) result(j *judgement, v *value, s side) (Match, error) {
 	}
 	if !j.spend(200) {
 		return Unclear, errTooMuch
+	}
+	if o, open := j.open(v); open {
+		return t.ahead(j, v, o)
 	}
 	return t.of(j, v, s)
 }

@@ -49,6 +49,11 @@ type Call struct {
 	// are none. No rule looks at them: they raise an allow to an ask.
 	Beside []byte
 
+	// Open are the arguments that are not known yet, and Ahead says that it is a call to
+	// come, at a time that is not known either. What rules make of either is unclear.
+	Open  []Open
+	Ahead bool
+
 	Hints Hints     // what the server says about the tool
 	Now   time.Time // for hours, until, limit and CEL's now; zero is an error in rules that need it
 }

@@ -177,6 +177,9 @@ func bounded(a *cel.Ast) error {
 func (e *expression) holds(j *judgement, _ side) (Match, string) {
 	words := "when " + e.source + ": "
 	result, err := e.eval(j)
+	if j.Ahead {
+		err = errAhead
+	}
 	if err != nil {
 		return Unclear, words + "cannot be told, " + err.Error()
 	}

@@ -90,6 +90,8 @@ func (u untilClause) holds(j *judgement, _ side) (Match, string) {
 	switch {
 	case j.Now.IsZero():
 		return Unclear, "until " + end + ": cannot be told, the time is not known"
+	case j.Now.Before(u.end) && j.Ahead:
+		return Unclear, "until " + end + ": cannot be told, " + errAhead.Error()
 	case j.Now.Before(u.end):
 		return Yes, "until " + end + ": yes"
 	}

@@ -91,11 +91,14 @@ func (c hoursClause) holds(j *judgement, _ side) (Match, string) {
 	var words []string
 	for _, h := range c {
 		words = append(words, h.text)
-		if !j.Now.IsZero() && h.at(j.Now) {
+		if !j.Ahead && !j.Now.IsZero() && h.at(j.Now) {
 			return Yes, "hours " + h.text + ": yes"
 		}
 	}
 	text := "hours " + strings.Join(words, " or ")
+	if j.Ahead {
+		return Unclear, text + ": cannot be told, " + errAhead.Error()
+	}
 	if j.Now.IsZero() {
 		return Unclear, text + ": cannot be told, the time is not known"
 	}

@@ -80,6 +80,7 @@ type judgement struct {
 
 	read    bool
 	args    *value
+	unknown map[*value]Open // those of args that are not known; nil if all are
 	argsErr error
 	facts   facts // hints as far as they are believed
 
@@ -97,6 +98,10 @@ func (j *judgement) arguments() (*value, error) {
 		j.read, j.argsErr = true, errTooMuch
 		if j.spend(3*len(j.Args)/4 + 8*bytes.Count(j.Args, []byte(`\`))) { // an escape is read by itself
 			j.args, j.argsErr = readObject(j.Args)
+		}
+		if len(j.Open) > 0 && j.argsErr == nil {
+			own := *j.args // which may be that of all calls without arguments
+			j.args, j.argsErr = &own, j.putOpen(&own)
 		}
 	}
 	return j.args, j.argsErr

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -77,8 +76,7 @@ func (d directory) holds(j *judgement, v *value, _ side) (Match, error) {
 		if p.root != base.root {
 			return Unclear
 		}
-		n := len(base.segments)
-		return matchIf(len(p.segments) >= n && slices.Equal(p.segments[:n], base.segments))
+		return matchIf(base.holds(p))
 	})
 }
 
