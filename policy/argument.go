@@ -252,6 +252,27 @@ func (t test) result(j *judgement, v *value, s side) (Match, error) {
 	return t.of(j, v, s)
 }
 
+// ahead is the test of a value that is not known. Of all in a folder only that can be told
+// whether it is in another.
+func (t test) ahead(j *judgement, v *value, o Open) (Match, error) {
+	if o.Under == "" || t.under == nil {
+		return Unclear, errAhead
+	}
+	result, problem := No, error(nil)
+	for _, d := range t.under {
+		m, err := d.holds(j, v, tightens)
+		switch {
+		case m == Yes:
+			return Yes, nil
+		case m == Unclear:
+			result, problem = Unclear, err
+		case newDirectory(o.Under).folded.holds(d.folded):
+			result, problem = Unclear, errAhead
+		}
+	}
+	return result, problem
+}
+
 func (f finding) show(hidden bool) string {
 	switch {
 	case f.value == nil:

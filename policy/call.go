@@ -63,3 +63,9 @@ type Call struct {
 type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
+
+// An Open is an argument that calls to come will have and that is not known yet.
+type Open struct {
+	At    string // a JSON pointer into the arguments, which have nothing there
+	Under string // the folder in which it will be, see [Within]; "": it may be anything
+}

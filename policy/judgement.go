@@ -2,7 +2,11 @@ package policy
 
 import (
 	"bytes"
+	"errors"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Match says how far conditions hold for a call.
@@ -116,6 +120,40 @@ func (j *judgement) spend(work int) bool {
 	}
 	j.left -= work
 	return true
+}
+
+var (
+	errAhead   = errors.New("it is not known before the call")
+	errNoPlace = errors.New("an argument that is not known has no place in them")
+)
+
+// putOpen gives the arguments a place for each of those that are not known.
+func (j *judgement) putOpen(args *value) error {
+	for _, o := range j.Open {
+		if !args.put(stepsTo(o.At), o) {
+			return errNoPlace
+		}
+	}
+	j.unknown = map[*value]Open{}
+	for _, o := range j.Open { // only now does each stay where it is
+		at := args
+		for _, step := range stepsTo(o.At) {
+			at = at.member(step)
+		}
+		j.unknown[at] = o
+	}
+	return nil
+}
+
+func stepsTo(pointer string) []string { return slices.Collect(jsontext.Pointer(pointer).Tokens()) }
+
+// open reports whether a value is not known, and what is known of it.
+func (j *judgement) open(v *value) (Open, bool) {
+	if j.unknown == nil {
+		return Open{}, false
+	}
+	o, is := j.unknown[v]
+	return o, is
 }
 
 // A native is one argument as CEL takes it.

@@ -215,3 +215,21 @@ func leadsElsewhere(s string) bool {
 
 // separated are the names between slashes and backslashes.
 func separated(s string) []string { return strings.Split(strings.ReplaceAll(s, `\`, "/"), "/") }
+
+// holds reports whether another place is this one or in it.
+func (p place) holds(other place) bool {
+	n := len(p.segments)
+	return p.root == other.root && len(other.segments) >= n && slices.Equal(other.segments[:n], p.segments)
+}
+
+// spelled is the one way in which a place is written.
+func (p place) spelled() string {
+	s := p.root
+	for i, name := range p.segments {
+		if i > 0 || p.root != "/" {
+			s += "/"
+		}
+		s += name
+	}
+	return s
+}

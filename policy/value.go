@@ -218,6 +218,26 @@ func (v *value) member(key string) *value {
 	return nil
 }
 
+// put makes room for what is not known, and reports whether there is any.
+func (v *value) put(steps []string, o Open) bool {
+	member := v.member(steps[0])
+	switch {
+	case v.kind != isObject, len(steps) == 0, len(steps) == 1 && member != nil:
+		return false
+	case member == nil:
+		v.keys, v.items = append(slices.Clip(v.keys), steps[0]), append(slices.Clip(v.items), value{kind: isObject})
+		member = &v.items[len(v.items)-1]
+	}
+	if len(steps) > 1 {
+		return member.put(steps[1:], o)
+	}
+	member.kind = isNull
+	if o.Under != "" {
+		member.kind, member.text = isString, o.Under
+	}
+	return true
+}
+
 // A keyset holds the keys of an object so far.
 type keyset struct {
 	exact bool // only keys that are equal count as one

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -161,13 +162,13 @@ const (
 )
 
 // A Grant is a remembered yes: to one caller, for one tool as it was defined
-// then, with exactly these arguments (RELIABILITY AI-18).
+// then, with exactly these arguments (RELIABILITY AI-18), or for the calls of a plan.
 //
 // Its JSON is what people and scripts may know of it; what it is bound to besides
 // stays here.
 type Grant struct {
 	ID          string          `json:"id"`
-	Keep        string          `json:"keep"` // "session" or "always"
+	Keep        string          `json:"keep"` // "session", "always" or "plan"
 	Caller      string          `json:"from"`
 	Via         string          `json:"via,omitempty"`
 	Tool        string          `json:"tool"`
@@ -177,6 +178,13 @@ type Grant struct {
 	Until       time.Time       `json:"until"`
 	Rules       []string        `json:"rules,omitempty"`       // which rules had asked
 	Fingerprint string          `json:"fingerprint,omitempty"` // of the tool's definition
+
+	// Of what a plan gave leave for, and of nothing else: how often each item of it, whose
+	// tool has its place in Tool, covers a call, and how often it has. Args are the plan.
+	Uses []int `json:"uses,omitempty"`
+	Used []int `json:"used,omitempty"`
+	Item int   `json:"-"` // of Settled.Used: which item, from 1,
+	Use  int   `json:"-"` // and which use of it, the first being 1
 
 	Method     string `json:"-"`
 	Proposer   string `json:"-"` // whose proposal the call served, "" for none but the caller's own
@@ -189,4 +197,8 @@ type Grant struct {
 	Beside     []byte `json:"-"` // what stood beside Args, canonical; nil for nothing
 
 	key [32]byte
+
+	of     *plan.Plan // what its Args say; nil but for a plan, as the next two
+	prints []string   // of the tool of each item
+	left   []int      // uses of each item
 }

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -29,8 +30,8 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 	if reason := p.unreadable(); reason != "" {
 		return p.id, d.turnAway(p, BadArguments, reason, 0)
 	}
-	if g := d.granted(p); g != nil {
-		d.verify(&agreement{p: p, grant: g, to: change{args: p.args}})
+	if a := d.granted(p); a != nil {
+		d.verify(a)
 		return p.id, d.out
 	}
 	if reason, detail, retry := d.admit(p); reason != "" {
@@ -132,4 +133,26 @@ func (d *Desk) AbortAll(now time.Time, reason string) []Act {
 		d.settle(p, Settled{Outcome: Aborted, Reason: reason}, nil)
 	}
 	return d.out
+}
+
+// Begin has what a plan gives leave for count from now on, by the yes that settled the question
+// about it. It reports false where no more can be remembered. Whoever calls it knows that the
+// yes is on record, and that it is this bridge which keeps the plan.
+func (d *Desk) Begin(now time.Time, s *Settled) (Grant, bool) {
+	d.begin(now)
+	d.endOldGrants()
+	q := s.Question
+	of := q.aPlan(s.Args)
+	if of == nil || len(q.Prints) != len(of.Items) || len(d.grants) >= maxGrants {
+		return Grant{}, false
+	}
+	var tools []string
+	for _, i := range of.Items {
+		tools = append(tools, i.Tool)
+	}
+	g := &Grant{ID: s.Digest.Short(), Keep: KeepPlan, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: strings.Join(tools, ", "), Topic: q.Topic, Gateway: q.Gateway,
+		Server: q.Server, Dir: q.Dir, Command: q.Command, Args: Canonical(s.Args), By: s.By, Made: now, Until: now.Add(of.For), Rules: q.Terms.Rules,
+		Uses: of.Uses(), of: of, prints: q.Prints, left: of.Uses()}
+	d.grants = append(d.grants, g)
+	return g.copied(), true
 }

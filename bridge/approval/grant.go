@@ -121,14 +121,18 @@ const (
 )
 
 // granted finds what lets a call run unasked, nil if nothing does. The tool must
-// be what it was. The terms of now must allow it too: they still offer to
+// be what it was. A plan was agreed to as such, whatever is offered to be remembered. The terms of now must allow it too: they still offer to
 // remember it, ask for no more people than agreed then, and would still let
 // those decide.
-func (d *Desk) granted(p *pending) *Grant {
+func (d *Desk) granted(p *pending) *agreement {
 	d.endOldGrants()
 	t := &p.q.Terms
 	for _, g := range d.grants {
 		switch {
+		case g.Keep == KeepPlan:
+			if item := p.coveredBy(g); item >= 0 {
+				return &agreement{p: p, grant: g, item: item, to: change{args: p.args}}
+			}
 		case g.key != p.key || !g.inThisRoom(&p.q) || g.Proposer != p.q.Proposer:
 		case !g.ofThisServer(&p.q):
 			p.unused, p.unusedWhy = g, otherServer
@@ -139,10 +143,29 @@ func (d *Desk) granted(p *pending) *Grant {
 		case !p.enough(g.By):
 			p.unused, p.unusedWhy = g, othersDecide
 		default:
-			return g
+			return &agreement{p: p, grant: g, to: change{args: p.args}}
 		}
 	}
 	return nil
+}
+
+// coveredBy is the item of what a plan gave leave for that lets a call run unasked, -1 if
+// none does.
+func (p *pending) coveredBy(g *Grant) int {
+	item, unused := g.covers(&p.q)
+	switch {
+	case item < 0 || !g.inThisRoom(&p.q):
+		return -1
+	case !g.ofThisServer(&p.q):
+		unused = otherServer
+	case unused == "" && !p.enough(g.By):
+		unused = othersDecide
+	}
+	if unused != "" {
+		p.unused, p.unusedWhy = g, unused
+		return -1
+	}
+	return item
 }
 
 // inThisRoom: a caller is who it is only in one room.
@@ -189,12 +212,15 @@ func (d *Desk) useGrant(a *agreement, reason string) {
 		d.turnAway(p, reason, "", 0)
 		return
 	}
+	if g.Keep == KeepPlan {
+		g = g.use(a.item)
+	}
 	d.do(Settled{ID: p.id, Question: &p.q, Outcome: Allowed, By: g.By, Digest: p.digest, Ran: p.digest, Args: p.args,
 		Timeout: p.timeout, StartBy: d.now.Add(d.o.StartWithin), Used: g, Asked: p.asked})
 }
 
 func (d *Desk) endOldGrants() {
-	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return !g.Until.After(d.now) })
+	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return !g.Until.After(d.now) || g.done() })
 }
 
 // endGrants ends what was granted for the session of somebody who has left.
@@ -205,8 +231,8 @@ func (d *Desk) endGrants(caller string) {
 // Grants are those in force, oldest first. They are copies.
 func (d *Desk) Grants(now time.Time) (all []Grant) {
 	for _, g := range d.grants {
-		if g.Until.After(now) {
-			all = append(all, *g)
+		if g.Until.After(now) && !g.done() {
+			all = append(all, g.copied())
 		}
 	}
 	return all

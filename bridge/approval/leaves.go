@@ -21,6 +21,12 @@ type Leaf struct {
 	Cut   bool   `json:"cut,omitempty"`   // Text announces how long the value is, and its SHA-256
 }
 
+// A Fact is one line of a View.
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
 // How much is shown of what is long.
 const (
 	shownHead    = 300 // characters of one value

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
@@ -32,6 +33,7 @@ var deeds = map[string]deed{
 	"tasks/cancel":             {"cancel", "cancelling", "task", "taskId"},
 	"tasks/update":             {"answer", "answering", "task", "taskId"},
 	"subscriptions/listen":     {"listen to", "listening to", "what changes", ""},
+	plan.Method:                {"make calls by", "making calls by", "a plan", ""},
 	"logging/setLevel":         {"set", "setting", "the log level", ""},
 }
 

@@ -63,6 +63,11 @@ type Question struct {
 	// command, which Server shows without secrets.
 	Dir, Command string
 
+	// Prints are, of a plan, the definitions of the tools of its items, and Over says that a
+	// limit of the policy asks: what was agreed to ahead does not answer that.
+	Prints []string
+	Over   bool
+
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never
 	Host       bool          // the call is the desktop client's own, so the person behind that may be asked

@@ -1,16 +1,20 @@
 package approval
 
 import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // look makes the sight of arguments, and of what stands beside them, as they may be
-// shown; nil if they are hidden.
-func (p *pending) look(args, beside []byte) sight {
+// shown; nil if they are hidden. redact hides what may not be shown of a plan; nil hides nothing.
+func (p *pending) look(args, beside []byte, redact func([]byte) []byte) sight {
 	var m text.Marks
 	s := sight{headline: p.headline(&m), compact: compact(args, &m), edits: p.fields(args)}
+	if of := p.q.aPlan(p.args); of != nil && args != nil {
+		s.plan = planned(of, &m, redact)
+	}
 	s.banner = m.Banner()
 	if len(p.q.Beside) > 0 {
 		var of text.Marks
@@ -35,12 +39,15 @@ func (d *Desk) publish(p *pending) *published {
 	if p.published != nil {
 		return p.published
 	}
-	args := d.public(p.args)
+	args, redact := d.public(p.args), d.redact
+	if p.q.aPlan(p.args) != nil && args != nil {
+		args = plan.Redacted(p.args, redact)
+	}
 	var beside []byte
 	if len(p.q.Beside) > 0 {
 		beside = d.public(p.q.Beside)
 	}
-	p.published = &published{sight: p.look(args, beside)}
+	p.published = &published{sight: p.look(args, beside, redact)}
 	p.published.args, p.published.sizes[0] = original(args)
 	p.published.beside, p.published.sizes[1] = original(beside)
 	return p.published
@@ -71,6 +78,14 @@ func original(args []byte) (spelled []byte, size int) {
 // arguments; nil, as before it is called: nothing. What was shown already is made anew
 // by Judged.
 func (d *Desk) SetRedactor(r Redactor) { d.redactor = r }
+
+// redact is what the topic may see of the arguments of a call, nothing where nobody says.
+func (d *Desk) redact(args []byte) []byte {
+	if args = d.public(args); args == nil {
+		return []byte("{}")
+	}
+	return args
+}
 
 // public is what the topic may see of arguments, nil if nothing.
 func (d *Desk) public(args []byte) []byte {

@@ -92,6 +92,7 @@ type Desk struct {
 type agreement struct {
 	p     *pending
 	grant *Grant  // it is remembered; nil: somebody has answered
+	item  int     // of a plan, that covers the call
 	by    *ballot // who
 	why   string  // in their own words
 	keep  string  // what they want remembered, see ballot
@@ -195,6 +196,7 @@ type published struct {
 type sight struct {
 	headline, compact, beside string
 	banner                    []string
+	plan                      []Fact // what it covers, of a plan
 	edits                     []Field
 }
 

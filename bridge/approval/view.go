@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,12 +43,6 @@ type View struct {
 	BesideText    string   `json:"beside_text,omitempty"` // the same of what stands beside them and reaches the server too; "" for nothing
 }
 
-// A Fact is one line of a View.
-type Fact struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
-
 // A Person is somebody with a part in a question.
 type Person struct {
 	Who   string `json:"who"`
@@ -68,7 +63,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	if p == nil {
 		return View{}, false
 	}
-	v := p.view(now, p.deadline, p.look(p.args, p.q.Beside), p.q.Server)
+	v := p.view(now, p.deadline, p.look(p.args, p.q.Beside, nil), p.q.Server)
 	v.Me, v.Args, v.Beside, v.Asking = text.Line(who.String()), p.args, p.q.Beside, d.Waiting(id)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
@@ -112,7 +107,7 @@ func (d *Desk) away(names []string) (away []string) {
 func (p *pending) view(now, till time.Time, s sight, server string) View {
 	v := View{Summary: p.summary(till), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
 		Priority: text.Line(p.q.Terms.Priority), Edits: s.edits, Remember: p.offersToKeep()}
-	v.Facts = p.facts(now, till, server)
+	v.Facts = slices.Concat(p.facts(now, till, server), s.plan)
 	v.Via, v.About, v.Hints = p.q.Via, text.Line(p.q.About), p.q.Hints.Words()
 	for _, s := range p.ballots {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}

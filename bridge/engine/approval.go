@@ -8,10 +8,12 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -30,7 +32,7 @@ func (e *Engine) question(c *inflight.Call) {
 		Terms: *c.Decision.Ask, Envelope: c.Env, RPC: c.ID, Host: c.Origin == inflight.Host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.Origin != inflight.Host && !e.believed(),
-		Until: e.interestIn(c),
+		Until: e.interestIn(c), Over: asksForLimit(&c.Decision),
 	}
 	if c.Origin == inflight.Proposal {
 		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
@@ -43,6 +45,9 @@ func (e *Engine) question(c *inflight.Call) {
 	if t := e.server.tools.Tools[c.Key]; t != nil && c.Tool() != "" {
 		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
 		q.About, q.Hints = t.About, t.Hints
+	}
+	if q.Method == plan.Method {
+		e.setPlan(&q)
 	}
 	id, acts := e.desk.Open(e.now, q)
 	if last := len(acts) - 1; last >= 0 {
@@ -66,7 +71,7 @@ func (e *Engine) question(c *inflight.Call) {
 	} else {
 		r.Meta = e.passed(c)
 	}
-	putArgs(&r, e.policy, q.Args, q.Beside, most)
+	e.putArgs(&r, c.Method, q.Args, q.Beside, most)
 	if !c.SummedUp {
 		e.note(r)
 	}
@@ -78,6 +83,11 @@ func (e *Engine) question(c *inflight.Call) {
 		e.remind(c)
 		e.defers(c)
 	})
+}
+
+// asksForLimit reports whether a call is asked about because a limit is used up.
+func asksForLimit(d *policy.Decision) bool {
+	return slices.ContainsFunc(d.Reasons, func(r policy.Reason) bool { return r.Over && r.Effect == policy.Ask })
 }
 
 func isSettled(a approval.Act) bool {
@@ -193,13 +203,15 @@ func (e *Engine) settled(s approval.Settled) {
 	r.Digest, r.Modified = s.Digest.Short(), s.Modified
 	switch {
 	case s.Used != nil:
-		r.Grant = s.Used.ID
+		r.Grant, r.Item, r.Use = s.Used.ID, s.Used.Item, s.Used.Use
 	case s.Made != nil:
 		r.Grant, r.Keep = s.Made.ID, s.Made.Keep
+	case s.Outcome == approval.Allowed && c.Method == plan.Method:
+		r.Grant, r.Keep, r.Uses = s.Digest.Short(), approval.KeepPlan, usesIn(s.Args)
 	}
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
-		putArgs(&r, e.policy, s.Args, s.Question.Beside, argsMax)
+		e.putArgs(&r, c.Method, s.Args, s.Question.Beside, argsMax)
 	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"

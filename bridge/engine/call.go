@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -245,12 +246,16 @@ const argsMax = 8 << 10
 
 // putArgs puts on record what was decided about, if it is of most bytes or fewer: of
 // what is longer its size alone. args are JSON that was read strictly, nil for none.
-func putArgs(r *record.Record, p *policy.Policy, args, beside []byte, most int) {
+func (e *Engine) putArgs(r *record.Record, method string, args, beside []byte, most int) {
 	if size := len(args) + len(beside); size > most {
 		r.ArgsBytes = size
 		return
 	}
-	r.Args, r.Beside = p.RedactScanned(args), p.RedactScanned(beside)
+	if method == plan.Method {
+		r.Args = plan.Redacted(args, e.policy.RedactScanned)
+		return
+	}
+	r.Args, r.Beside = e.policy.RedactScanned(args), e.policy.RedactScanned(beside)
 }
 
 // bodyOnRecord is the digest of a participant's request as it goes on record.
@@ -422,9 +427,9 @@ func (e *Engine) described(from, via, method, tool string, arguments, beside []b
 
 // staysHere reports whether a call that has started is done without a word to the
 // server: the end of a subscription, for the client of the server may have one too,
-// and to the server both are one. It is judged as everywhere.
+// and to the server both are one. It is judged as everywhere. A plan is none of the server's.
 func (e *Engine) staysHere(c *inflight.Call) bool {
-	return e.hosted && c.Method == "resources/unsubscribe"
+	return c.Method == plan.Method || e.hosted && c.Method == "resources/unsubscribe"
 }
 
 // Bounds on what a participant can make us remember of one request.

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -60,6 +61,9 @@ func (e *Engine) remember(s approval.Settled) {
 // reload puts another policy in force. The stricter of the one at the request
 // and the one now holds for every open question.
 func (e *Engine) reload(p *policy.Policy) {
+	if len(policy.Looser(p, e.policy)) > 0 {
+		e.endPlans("policy_tightened")
+	}
 	e.policy, e.doubted = p, map[string]bool{}
 	e.note(record.Record{Event: record.Reloaded, Detail: p.Hash(), InForce: p})
 	e.doubt()
@@ -74,6 +78,9 @@ func (e *Engine) reload(p *policy.Policy) {
 // toolsChanged ends questions about tools that are not what they were.
 func (e *Engine) toolsChanged() {
 	for _, u := range e.desk.Unsettled() {
+		if u.Question.Method == plan.Method && e.planChanged(u.Question) {
+			e.queueDesk(e.desk.Abort(e.now, u.ID, approval.ToolChanged))
+		}
 		if u.Question.Method != "tools/call" {
 			continue // a prompt may have the name of a tool
 		}
@@ -112,6 +119,9 @@ func (e *Engine) recheck(q *approval.Question, arguments []byte) (reason string)
 	if q.AboutPolicy {
 		return ""
 	}
+	if q.Method == plan.Method && e.server.up && e.planChanged(q) {
+		return approval.ToolChanged
+	}
 	d := e.decideAgain(q, arguments)
 	if d.Verdict == policy.Deny || d.Verdict == policy.Ask && !covers(&q.Terms, d.Ask) {
 		return approval.PolicyDenied
@@ -131,6 +141,9 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 		e.ledger.GiveBack(c.Hold)
 	}
 	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
+	if q.Method == plan.Method {
+		d = e.foresee(q.Caller, q.Via, arguments)
+	}
 	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.First != t.Print {
 		d = e.policy.Pinned(d)
 	}

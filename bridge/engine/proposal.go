@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -87,7 +88,10 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 		c := &inflight.Call{Method: env.Method, Key: shortKey(env.Key), Request: env}
 		c.Args, c.Beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
 		d := e.policy.Decide(e.described(env.From, "proposal", c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
-		r, refused = refusal.PolicyDenied(whatOf(c), d.Rule), d.Verdict == policy.Deny && !overLimit(&d)
+		if c.Method == plan.Method {
+			d = e.foresee(env.From, "proposal", c.Args)
+		}
+		r, refused = deniedBy(c, &d), d.Verdict == policy.Deny && !overLimit(&d)
 		r.Say = d.Say
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable && r.Code != refusal.CodeHalted {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -187,10 +188,11 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
 		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
-	if env.Method == "tools/call" {
-		if r, refused := e.server.tools.Check(&env.Message, e.policy); refused {
-			return r, true
-		}
+	switch env.Method {
+	case "tools/call":
+		return e.server.tools.Check(&env.Message, e.policy)
+	case plan.Method:
+		return e.planFits(m)
 	}
 	return refusal.Refusal{}, false
 }
@@ -199,6 +201,9 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 // served: it starts, is refused, or is put before somebody.
 func (e *Engine) admit(c *inflight.Call) {
 	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
+	if c.Method == plan.Method {
+		c.Decision = e.foresee(c.From, c.Via(), c.Args)
+	}
 	e.pinned(c)
 	full, noRoom := e.noRoom(c)
 	switch {
@@ -217,7 +222,7 @@ func (e *Engine) admit(c *inflight.Call) {
 	default:
 		c.SummedUp = !e.chargeRecord(c.From)
 		e.noteDecision(c)
-		r := refusal.PolicyDenied(whatOf(c), c.Decision.Rule)
+		r := deniedBy(c, &c.Decision)
 		r.Say, r.Over = c.Decision.Say, overLimit(&c.Decision)
 		e.refuseCall(c, r)
 	}
@@ -259,7 +264,10 @@ func (e *Engine) noteDecision(c *inflight.Call) {
 	if c.Decision.Verdict == policy.Deny {
 		most = refusedArgs
 	}
-	putArgs(&r, e.policy, c.Args, c.Beside, most)
+	e.putArgs(&r, c.Method, c.Args, c.Beside, most)
+	if c.Method == plan.Method {
+		r.Detail = c.Decision.Why()
+	}
 	if c.Decision.Verdict != policy.Deny {
 		r.Meta = e.passed(c)
 	}
@@ -275,6 +283,14 @@ func (e *Engine) ifReadable(c *inflight.Call) {
 	}
 	e.reserve(c, c.Decision)
 	e.then(asking{c})
+}
+
+// deniedBy is what is said of a call that the policy denies.
+func deniedBy(c *inflight.Call, d *policy.Decision) refusal.Refusal {
+	if c.Method == plan.Method {
+		return refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
+	}
+	return refusal.PolicyDenied(whatOf(c), d.Rule)
 }
 
 // overLimit reports whether a call is denied because a limit is used up.
@@ -334,7 +350,7 @@ func (e *Engine) launch(c *inflight.Call) {
 	}
 	e.note(r)
 	if e.staysHere(c) {
-		e.unsubscribed(c, e.calls.ID(c))
+		e.doneHere(c)
 		return
 	}
 	line := e.server.line(c, e.calls.ID(c), asAgreed(c))
@@ -465,10 +481,16 @@ func (e *Engine) awaitDisk(c *inflight.Call, s *approval.Settled) {
 	e.do(Sync{e.tickets})
 }
 
-// unsubscribed ends a participant's subscription.
-func (e *Engine) unsubscribed(c *inflight.Call, id []byte) {
-	e.server.subscribers.remove(c.Key, c.From)
-	done, err := jsonrpc.Parse(jsonrpc.AppendResult(nil, id, nil), jsonrpc.Passed)
+// doneHere ends a call that stays here, as if the server had answered it.
+func (e *Engine) doneHere(c *inflight.Call) {
+	id := e.calls.ID(c)
+	line := jsonrpc.AppendResult(nil, id, nil)
+	if c.Method == plan.Method {
+		line = e.beginPlan(c, id)
+	} else {
+		e.server.subscribers.remove(c.Key, c.From)
+	}
+	done, err := jsonrpc.Parse(line, jsonrpc.Passed)
 	if err != nil {
 		panic(err) // it is our own, with an id of our own
 	}

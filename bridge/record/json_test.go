@@ -85,9 +85,12 @@ func fillSlice(t *testing.T, field reflect.Value) {
 	}
 	field.Set(reflect.MakeSlice(field.Type(), 2, 2))
 	for i := range field.Len() {
-		if item := field.Index(i); item.Kind() == reflect.Struct {
+		switch item := field.Index(i); item.Kind() {
+		case reflect.Struct:
 			fill(t, item)
-		} else {
+		case reflect.Int:
+			item.SetInt(-7)
+		default:
 			item.SetString("x<y")
 		}
 	}

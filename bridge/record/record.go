@@ -37,7 +37,13 @@ type Record struct {
 	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
 	Modified []string `json:"modified,omitempty"`
 	Grant    string   `json:"grant,omitempty"` // id of the remembered yes that a decision rests on or, with Keep, has made
-	Keep     string   `json:"keep,omitempty"`  // how long it is remembered: session or always
+	Keep     string   `json:"keep,omitempty"`  // how long it is remembered: session, always or, of a plan, plan
+
+	// Uses are how often each item of a plan covers a call, by a decision that made it; by one
+	// that rests on it, Item is which item, from 1, and Use which use of it, this one included.
+	Uses []int `json:"uses,omitempty"`
+	Item int   `json:"item,omitempty"`
+	Use  int   `json:"use,omitempty"`
 
 	// Args are the arguments that a decision was about, as far as the policy
 	// shows them. Of long ones only the size is kept.
@@ -137,6 +143,9 @@ func (r *Record) AppendAs(dst []byte, event Event) []byte {
 	dst = appendList(dst, `,"modified":`, r.Modified)
 	dst = appendText(dst, `,"grant":`, r.Grant)
 	dst = appendText(dst, `,"keep":`, r.Keep)
+	dst = appendList(dst, `,"uses":`, r.Uses)
+	dst = appendNumber(dst, `,"item":`, int64(r.Item))
+	dst = appendNumber(dst, `,"use":`, int64(r.Use))
 	if len(r.Args) > 0 {
 		dst = appendOneLine(append(dst, `,"args":`...), r.Args)
 	}

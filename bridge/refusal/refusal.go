@@ -40,6 +40,7 @@ type Refusal struct {
 	Proposal  string // that the request refers to
 	First     string // the request that served it before
 	Over      bool   // a limit of the policy is used up
+	Mendable  bool   // another proposal may do, so that the Message is for the proposer too
 }
 
 // The codes of DESIGN section 9 that can occur so far. They lie outside the
@@ -113,6 +114,19 @@ func Ambiguous(why error) Refusal {
 func PolicyDenied(what, rule string) Refusal {
 	return Refusal{Code: codePolicyDenied, Reason: "policy_denied", Executed: No, Rule: rule,
 		Message: "the owner's policy does not allow " + what}
+}
+
+// PlanDenied is for a plan that covers a call of a tool which a rule denies, or may deny.
+func PlanDenied(tool, rule string) Refusal {
+	r := PolicyDenied("this plan", rule)
+	r.Mendable = true
+	if tool != "" {
+		r.Message += ": of the calls of " + tool + " that it covers, some are or may be denied"
+	}
+	if rule != "" {
+		r.Message += " by rule " + rule
+	}
+	return r
 }
 
 // Undecided is for what nobody decided about in time; what names it.
@@ -340,7 +354,7 @@ func (r *Refusal) Word() string {
 // Exactly is why, for programs; where the proposer can mend it or may try again when others are
 // here, in words too.
 func (r *Refusal) Exactly() string {
-	if r.Code == CodeInvalidParams || r.Code == CodeInvalidRequest || r.Code == CodeNoApprover {
+	if r.Mendable || r.Code == CodeInvalidParams || r.Code == CodeInvalidRequest || r.Code == CodeNoApprover {
 		return r.Reason + ": " + r.Message
 	}
 	return r.Reason

@@ -54,7 +54,8 @@ var may = map[string]string{
 	"stdio/rawjson":            "stdio/jsonrpc",
 	"bridge/wire":              "stdio/jsonrpc stdio/rawjson",
 	"bridge/record":            "policy stdio/jsonrpc",
-	"bridge/approval":          "bridge/record bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
+	"bridge/plan":              "bridge/text policy stdio/jsonrpc stdio/rawjson",
+	"bridge/approval":          "bridge/plan bridge/record bridge/text bridge/timetable policy stdio/jsonrpc stdio/rawjson",
 
 	"bridge/proposal": "bridge/record bridge/wire stdio/jsonrpc",
 	"bridge/topic":    "bridge/fault bridge/loopback bridge/pause bridge/text bridge/wire stdio/inbox stdio/jsonrpc stdio/outbox",
@@ -68,7 +69,7 @@ var may = map[string]string{
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
-	"bridge/engine":  "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge/engine":  "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/plan bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge":         "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text policy stdio/jsonrpc",
 	"bridge/inbox":   "bridge/approval bridge/text",
@@ -125,7 +126,7 @@ var only = map[string]string{
 
 // pure rooms must not reach these, not even through somebody else.
 var (
-	pure    = []string{"bridge", "bridge/approval", "bridge/engine", "bridge/hub", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
+	pure    = []string{"bridge", "bridge/approval", "bridge/engine", "bridge/hub", "bridge/plan", "bridge/proposal", "bridge/record", "bridge/text", "bridge/wire", "policy", "stdio/fold", "stdio/jsonrpc", "stdio/rawjson"}
 	outside = []string{"net/http", "os/exec", "github.com/gorilla/websocket", "github.com/mark3labs/mcp-go"}
 )
 

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// A plan is leave for calls to come, and takes the road of a request or proposal for the method
+// [plan.Method], up to where that would go to the server: there it begins to count instead,
+// and its proposer has the result. It is judged as all the calls that it covers, by either
+// road, before it is asked about and again before it counts; each of them is judged once
+// more when it is made (admit), and counted, on record and on disk, before it starts.
+
+// planFits says why a plan cannot be judged, or could not count here.
+func (e *Engine) planFits(m *jsonrpc.Message) (refusal.Refusal, bool) {
+	params, beside := partsOf(m, plan.Method, e.server.hello.modern())
+	p, err := plan.Parse(params)
+	switch {
+	case err != nil:
+		return refusal.InvalidParams("the plan cannot be read: " + refusal.Clip(err.Error())), true
+	case beside != nil:
+		return refusal.InvalidParams("a plan has nothing in its _meta"), true
+	case !e.believed():
+		return refusal.InvalidParams("a plan is for one caller, and this gateway does not verify who makes a call"), true
+	}
+	for _, tool := range p.Tools() {
+		if e.server.tools.Tools[tool] == nil {
+			return refusal.UnknownTool(tool), true
+		}
+	}
+	return refusal.Refusal{}, false
+}
+
+// foresee judges all calls that a plan covers. Rules may also name the method of plans itself;
+// the default does not stand for what they say of it.
+func (e *Engine) foresee(from, via string, args []byte) policy.Decision {
+	p, err := plan.Parse(args)
+	if err != nil {
+		return policy.Decision{Method: plan.Method} // which denies
+	}
+	var calls []policy.Call
+	own := e.described(from, via, plan.Method, "", args, nil)
+	if d := e.policy.Decide(own, &e.ledger); d.Line != 0 && d.Verdict != policy.Allow {
+		calls = append(calls, own)
+	}
+	for _, road := range []string{"request", "proposal"} {
+		calls = append(calls, p.Calls(func(tool string, args []byte) policy.Call {
+			return e.described(from, road, "tools/call", tool, args, nil)
+		})...)
+	}
+	d := e.policy.Foresee(calls, &e.ledger)
+	for _, tool := range p.Tools() {
+		if t := e.server.tools.Tools[tool]; t == nil || t.First != t.Print {
+			d = e.policy.Pinned(d)
+		}
+	}
+	if d.Ask != nil {
+		terms := *d.Ask
+		terms.Edit, terms.Remember = approval.EditsOf(p), nil
+		d.Ask = &terms
+	}
+	return d
+}
+
+// prints are the definitions of the tools of a plan, item by item; "" for one that is gone.
+func (e *Engine) prints(args []byte) (all []string) {
+	p, err := plan.Parse(args)
+	if err != nil {
+		return nil
+	}
+	for _, i := range p.Items {
+		all = append(all, "")
+		if t := e.server.tools.Tools[i.Tool]; t != nil {
+			all[len(all)-1] = t.Print
+		}
+	}
+	return all
+}
+
+// setPlan puts into a question about a plan what that is bound to.
+func (e *Engine) setPlan(q *approval.Question) {
+	q.Prints = e.prints(q.Args)
+	q.Fingerprint = strings.Join(q.Prints, " ")
+}
+
+// planChanged reports whether the tools of a plan that is asked about are not what they were.
+func (e *Engine) planChanged(q *approval.Question) bool {
+	return !slices.Equal(q.Prints, e.prints(q.Args))
+}
+
+// usesIn are how often each item of a plan covers a call.
+func usesIn(args []byte) []int {
+	p, err := plan.Parse(args)
+	if err != nil {
+		return nil
+	}
+	return p.Uses()
+}
+
+// beginPlan has a plan count that was agreed to, and says so in place of the server.
+func (e *Engine) beginPlan(c *inflight.Call, id []byte) []byte {
+	g, ok := e.desk.Begin(e.now, c.Agreed)
+	if !ok {
+		return jsonrpc.AppendError(nil, id, refusal.CodeBusy, "no more can be remembered now", nil)
+	}
+	p, _ := plan.Parse(c.Agreed.Args)
+	return jsonrpc.AppendResult(nil, id, p.Result(g.ID, g.Until))
+}
+
+// endPlans ends all that plans gave leave for.
+func (e *Engine) endPlans(why string) {
+	for _, g := range e.desk.Grants(e.now) {
+		if g.Keep == approval.KeepPlan {
+			e.desk.Revoke(g.ID)
+			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
+		}
+	}
+}

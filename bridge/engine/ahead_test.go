@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+const planRules = `
+version: 1
+default: deny
+asks: {default: {of: [alice, carol], within: 60s}, two: {of: [alice, carol], need: 2}}
+redact: [text]
+rules:
+  - {name: reads, allow: [read_file]}
+  - {name: writes, ask: [write_file]}
+  - {name: deploys, ask: [deploy], as: two}
+  - {name: keys, deny: ["*"], args: {path: {under: /srv/keys}}}
+`
+
+const docsPlan = `{"items":[{"tool":"write_file","uses":2,"args":{"/path":{"under":"/srv/docs"},"/text":{"any":true}}},{"tool":"read_file","uses":1,"args":{"/path":{"is":"/a"}}}],"seconds":600}`
+
+// plans puts a plan of bob's to us: as a proposal, where the dialect has such.
+func (s *stage) plans(env, params string) {
+	s.t.Helper()
+	if s.dialect.Protocol == "mcp-x/v0" {
+		s.says("bob", env, wire.Request, "mcpx/plan", "", "", `{"jsonrpc":"2.0","id":1,"method":"mcpx/plan","params":`+params+`}`)
+		return
+	}
+	s.says("bob", env, wire.Proposal, "mcpx/plan", "", "", `{"method":"mcpx/plan","params":`+params+`,"reason":"the docs"}`)
+}
+
+// agreed has one of those who were asked say yes, and returns what they were asked.
+func (s *stage) agreed(result string) ask {
+	s.t.Helper()
+	q := s.question()
+	s.answers(q.to, q, true, result)
+	s.pass(time.Second) // for a claim that nobody returns
+	return q
+}
+
+// plannedStage has a plan that counts, of which frames are forgotten.
+func plannedStage(t *testing.T, d wire.Dialect, rulesText, plan string) *stage {
+	t.Helper()
+	s := askingStage(t, d, rulesText)
+	s.plans("p1", plan)
+	s.agreed(yes)
+	if n := len(s.engine.Grants(s.now)); n != 1 {
+		t.Fatalf("%d plans count: %q", n, s.frames)
+	}
+	s.frames, s.notes = nil, nil
+	return s
+}
+
+// runs reports whether a call of bob's runs unasked.
+func (s *stage) runs(env, tool, args string) bool {
+	s.t.Helper()
+	before := s.asked()
+	s.asksFor("bob", env, fmt.Sprintf("%q", env), tool, args, "")
+	ran := s.asked() > before
+	if ran {
+		s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{}}`)
+	}
+	s.frames = nil
+	return ran
+}
+
+// A plan is one question, whole; its yes gives leave for what it covers, as often as it says,
+// to its proposer alone.
+func TestAPlanCoversWhatWasShownAndNoMore(t *testing.T) {
+	for _, d := range wire.Dialects {
+		t.Run(strings.ReplaceAll(d.Protocol, "/", "_"), func(t *testing.T) {
+			s := askingStage(t, d, planRules)
+			s.plans("p1", docsPlan)
+			q := s.question()
+			s.has(q.params, "make calls by a plan", `Item 1: up to 2 times: write_file with path in the folder \"/srv/docs\", text anything at all, and no other arguments`,
+				`Item 2: once: read_file with path \"/a\", and no other arguments`, "run unasked for 10m", `"uses1"`, `"seconds"`)
+			s.answers(q.to, q, true, yes)
+			s.pass(time.Second)
+			if len(s.lines) > 0 {
+				t.Errorf("the server was told: %q", s.lines)
+			}
+			grant := s.engine.Grants(s.now)[0]
+			s.has(strings.Join(s.frames, "\n"), `"result":{"plan":"`+grant.ID+`"`, `"uses":[2,1]`)
+			if r := s.decided(); r.Grant != grant.ID || r.Keep != "plan" || fmt.Sprint(r.Uses) != "[2 1]" || r.Digest != grant.ID {
+				t.Errorf("on record is %s", r.JSON())
+			}
+			s.frames, s.notes = nil, nil
+			const in = `{"path":"/srv/docs/a","text":"x"}`
+			for env, args := range map[string]string{"beyond": `{"path":"/srv/docs/../a","text":"x"}`, "less": `{"path":"/srv/docs/a"}`, "case": `{"path":"/srv/Docs/a","text":"x"}`} {
+				if s.runs(env, "write_file", args) {
+					t.Errorf("%s runs", args)
+				}
+			}
+			before := s.asked()
+			s.asksFor("mallory", "m1", "1", "write_file", in, "")
+			s.asksFor("bob", "b1", "2", "write_file", in, `"_meta":{"x":1},`)
+			if s.asked() > before {
+				t.Error("somebody else's call runs, or one that brings more")
+			}
+			if !s.runs("u1", "write_file", in) {
+				t.Error("what the plan covers is asked about")
+			}
+			if r := s.decided(); r.Grant != grant.ID || r.Item != 1 || r.Use != 1 {
+				t.Errorf("the first use is on record as %s", r.JSON())
+			}
+			if !s.runs("u2", "write_file", `{"text":"y","path":"/srv/docs/b"}`) || s.decided().Use != 2 {
+				t.Error("the second is asked about")
+			}
+			if s.runs("u3", "write_file", in) {
+				t.Error("it runs once more than was shown")
+			}
+			if g := s.engine.Grants(s.now)[0]; fmt.Sprint(g.Used) != "[2 0]" || g.What() != "write_file 2/2, read_file 0/1" {
+				t.Errorf("it is listed as %s", g.What())
+			}
+		})
+	}
+}
+
+func TestAPlanIsRefusedThatAnotherRuleDeniesPartOf(t *testing.T) {
+	for what, c := range map[string]struct{ plan, say string }{
+		"a folder that holds what is denied": {`{"items":[{"tool":"read_file","uses":1,"args":{"/path":{"is":"/a"}}},{"tool":"write_file","uses":1,"args":{"/path":{"under":"/srv"}}}],"seconds":9}`, "of the calls of write_file that it covers, some are or may be denied by rule keys"},
+		"anything":                           {`{"items":[{"tool":"write_file","uses":1,"args":{"/path":{"any":true}}}],"seconds":9}`, "calls of write_file"},
+		"one of several":                     {`{"items":[{"tool":"read_file","uses":1,"args":{"/path":{"in":["/a","/srv/keys/b"]}}}],"seconds":9}`, "calls of read_file"},
+		"what no rule names":                 {`{"items":[{"tool":"delete_file","uses":1}],"seconds":9}`, "unknown tool"},
+		"no plan":                            {`{"items":[]}`, "the plan cannot be read: items"},
+	} {
+		s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+		s.plans("p1", c.plan)
+		if _, asked := s.maybeQuestion(); asked || len(s.engine.Grants(s.now)) > 0 {
+			t.Errorf("%s: somebody is asked", what)
+		}
+		s.has(strings.Join(s.frames, "\n"), `"kind":"mcp/reject"`, c.say)
+	}
+	s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+	s.plans("p1", `{"items":[{"tool":"write_file","uses":1,"args":{"/path":{"under":"/srv"}}}],"seconds":9}`)
+	if r := s.decided(); r.Rule != "keys" || !strings.Contains(r.Detail, "not known before the call") {
+		t.Errorf("on record is %s", r.JSON())
+	}
+	s = askingStage(t, lookup(t, "mew/v0.4"), planRules+`  - {name: no-plans, deny: ["*"], methods: [mcpx/plan]}`+"\n")
+	s.plans("p1", docsPlan)
+	s.has(s.only(), `"reason":"policy"`)
+}
+
+// Whoever must agree to one of its calls must agree to the plan, and edits only narrow it.
+func TestAPlanIsNarrowedByThoseWhoMustAgree(t *testing.T) {
+	const both = `{"items":[{"tool":"write_file","uses":5,"args":{"/path":{"under":"/srv/docs"}}},{"tool":"deploy","uses":3,"args":{"/target":{"is":"staging"}}}],"seconds":600}`
+	s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+	s.plans("p1", both)
+	s.agreed(yes)
+	if n := len(s.engine.Grants(s.now)); n != 0 {
+		t.Fatal("one of two is enough")
+	}
+	s.agreed(`{"action":"accept","content":{"approve":true,"uses1":1,"uses2":0,"seconds":60}}`)
+	if n := len(s.engine.Grants(s.now)); n != 0 {
+		t.Fatal("a plan counts that only one has seen as it is now")
+	}
+	q := s.agreed(yes)
+	s.has(q.params, "Item 1: once: write_file", "Item 2: struck: deploy", "for 1m")
+	if !s.runs("u1", "write_file", `{"path":"/srv/docs/a"}`) || s.runs("u2", "write_file", `{"path":"/srv/docs/a"}`) || s.runs("u3", "deploy", `{"target":"staging"}`) {
+		t.Error("what was struck runs")
+	}
+	for _, wider := range []string{`"uses1":6`, `"seconds":601`, `"uses1":-1`, `"uses1":1.5`, `"items":[]`} {
+		s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+		s.plans("p1", docsPlan)
+		s.agreed(`{"action":"accept","content":{"approve":true,` + wider + `}}`)
+		if n := len(s.engine.Grants(s.now)); n != 0 {
+			t.Errorf("%s widens it", wider)
+		}
+	}
+}
+
+func TestAPlanEnds(t *testing.T) {
+	const in = `{"path":"/srv/docs/a","text":"x"}`
+	for what, end := range map[string]func(s *stage){
+		"in time":       func(s *stage) { s.now = s.now.Add(10 * time.Minute); s.do(Tick{}) },
+		"taken back":    func(s *stage) { s.do(Revoked{s.engine.Grants(s.now)[0].ID}) },
+		"a tighter law": func(s *stage) { s.do(Reloaded{rules(s.t, planRules+"  - {deny: [nothing]}\n")}) },
+		"need of more": func(s *stage) {
+			s.do(Reloaded{rules(s.t, strings.Replace(planRules, "within: 60s", "need: 2, within: 60s", 1))})
+		},
+		"another tool": func(s *stage) {
+			s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			s.answerListing(strings.Replace(moreTools, `"write_file"`, `"write_file","description":"now more"`, 1))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := plannedStage(t, lookup(t, "mew/v0.4"), planRules, docsPlan)
+			end(s)
+			if s.runs("u1", "write_file", in) {
+				t.Error("it runs")
+			}
+		})
+	}
+	s := plannedStage(t, lookup(t, "mew/v0.4"), planRules, docsPlan)
+	s.do(Reloaded{rules(t, planRules+"  - {name: more, allow: [delete_file]}\n")})
+	if len(s.engine.Grants(s.now)) != 1 {
+		t.Error("a policy that is only looser ends it")
+	}
+	s.do(Reloaded{rules(t, planRules+"  - {name: new, deny: [write_file]}\n")})
+	if !s.noted(record.Revoked, "policy_tightened") {
+		t.Error("that it ended is not on record")
+	}
+}
+
+// A call that a rule denies is denied, and one that a limit asks about is asked about, whatever
+// was planned.
+func TestEachUseOfAPlanIsJudged(t *testing.T) {
+	limited := strings.Replace(planRules, "{name: reads, allow: [read_file]}", "{name: reads, allow: [read_file], limit: {count: 1/day, over: ask}}", 1)
+	s := plannedStage(t, lookup(t, "mew/v0.4"), limited, `{"items":[{"tool":"read_file","uses":9,"args":{"/path":{"is":"/a"}}}],"seconds":600}`)
+	if !s.runs("u1", "read_file", `{"path":"/a"}`) || s.runs("u2", "read_file", `{"path":"/a"}`) {
+		t.Error("a plan answers for a limit")
+	}
+	if !s.noted(record.GrantUnused, "over_limit") {
+		t.Error("nobody is told why it is asked")
+	}
+}
+
+// A use is on disk before it starts. What cannot be put there does not run, and is used up.
+func TestAUseIsOnDiskBeforeItStarts(t *testing.T) {
+	s := plannedStage(t, lookup(t, "mew/v0.4"), planRules, docsPlan)
+	s.synced = false
+	s.asksFor("bob", "u1", "1", "write_file", `{"path":"/srv/docs/a","text":"x"}`, "")
+	if s.asked() != 0 || len(s.tickets) != 1 || s.decided().Use != 1 {
+		t.Fatalf("%d ran, %d waited for the disk", s.asked(), len(s.tickets))
+	}
+	s.do(Synced{Ticket: s.tickets[0], Err: errors.New("no disk")})
+	if s.asked() != 0 {
+		t.Error("it runs")
+	}
+	if g := s.engine.Grants(s.now)[0]; g.Used[0] != 1 {
+		t.Error("it is not used up")
+	}
+}
