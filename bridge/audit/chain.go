@@ -129,6 +129,11 @@ type details struct {
 	Log     string           `json:"log"`
 	Bridge  string           `json:"bridge"`
 	Reason  string           `json:"reason"`
+	Grant   string           `json:"grant"`
+	Keep    string           `json:"keep"`
+	Uses    []int            `json:"uses"`
+	Item    int              `json:"item"`
+	Use     int              `json:"use"`
 	LastSeq uint64           `json:"last_seq"`
 }
 

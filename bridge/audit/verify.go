@@ -87,8 +87,8 @@ func (s *snapshot) readBy(v *verifier, name string) error {
 
 // Verify reads a log and checks the chain, the form of each line, the order of
 // the records of each call (decided, started, ended; none without the one before, and no
-// start while the bridge is halted),
-// that no envelope of a participant was started twice within 15 minutes,
+// start while the bridge is halted), that no envelope of a participant was started twice
+// within 15 minutes, that no plan was used without or beyond what was agreed to,
 // checkpoints and witnesses. What is wrong with the log is in the Report; the
 // error is that of r.
 func Verify(r io.Reader, c Checks) (Report, error) {
@@ -107,13 +107,14 @@ type verifier struct {
 	c       Checks
 	report  Report
 	started envelopes
+	plans   plans
 	known   map[uint64][]Witness
 	recent  hashes
 	newest  Head // that counts
 }
 
 func newVerifier(c Checks) *verifier {
-	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: envelopes{}}
+	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: envelopes{}, plans: plans{}}
 	for _, w := range c.Witnesses {
 		if w.Head.Seq > 0 {
 			v.known[w.Head.Seq] = append(v.known[w.Head.Seq], w)
@@ -200,7 +201,7 @@ func (v *verifier) line(line Line) *Fault {
 // detailsOf reads a record of which verifying asks more than whether it is valid.
 func detailsOf(h header, text []byte) (d details, wrong error, valid bool) {
 	switch string(h.event) {
-	case "decided", "started", "ended", "rejected", "withdrawn", "checkpoint", "opened", "recovered", "rotated", "file_lost", "removed":
+	case "decided", "started", "ended", "rejected", "withdrawn", "revoked", "checkpoint", "opened", "recovered", "rotated", "file_lost", "removed":
 		if d, wrong = readDetails(text); wrong == nil {
 			return d, nil, true
 		}
@@ -267,12 +268,19 @@ func (v *verifier) meaning(line Line, h header, d details) *Fault {
 		return v.ofItself(line, h, d)
 	case "checkpoint":
 		return v.checkpoint(line, d)
+	case "revoked":
+		v.plans.revoked(d)
+		return nil
 	default:
 		return nil
 	}
 	why := v.move(h, d)
-	if why == "" && string(h.event) == "started" {
+	switch {
+	case why != "":
+	case string(h.event) == "started":
 		why = v.started.start(d, h.at)
+	case string(h.event) == "decided":
+		why = v.plans.decided(h.call, d, v.report.First > 1 || v.report.Losses > 0)
 	}
 	if why != "" {
 		return faultAt(line, "%s", why)
