@@ -96,14 +96,14 @@ func (g *Grant) copied() Grant {
 	return own
 }
 
-// What reports in a line what a Grant is for: a tool, or what a plan has left.
+// What is what a Grant is for: a tool, or those of a plan with how often each was used, of how often.
 func (g *Grant) What() string {
-	if g.Keep != KeepPlan {
+	items := strings.Split(g.Tool, ", ")
+	if g.Keep != KeepPlan || len(g.Used) != len(items) || len(g.Uses) != len(items) {
 		return g.Tool
 	}
-	var items []string
-	for i, tool := range strings.Split(g.Tool, ", ") {
-		items = append(items, fmt.Sprintf("%s %d/%d", tool, g.Used[i], g.Uses[i]))
+	for i := range items {
+		items[i] = fmt.Sprintf("%s %d/%d", items[i], g.Used[i], g.Uses[i])
 	}
 	return strings.Join(items, ", ")
 }

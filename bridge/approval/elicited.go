@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -126,6 +127,10 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		v.Compact = fmt.Sprintf("too long to be sent: %d bytes, not shown here", size)
 	}
 	v.Facts = e.facts(asker, &m)
+	if of, err := plan.Parse(args); err == nil && e.Metadata.Original.Method == plan.Method {
+		v.Plan = planned(of, &m, nil)
+		v.Facts = append(v.Facts, v.Plan...)
+	}
 	v.Banner = m.Banner()
 	if beside != nil {
 		v.setBeside(beside, beside)

@@ -26,6 +26,8 @@ type View struct {
 	About string   `json:"about,omitempty"` // what the tool does, by the word of its server; "" if it does not say
 	Hints []string `json:"hints,omitempty"` // what else the server says of it, see [policy.Hints.Words]
 
+	Plan []Fact `json:"plan,omitempty"` // those of Facts that say what a plan covers; nil where it is about none
+
 	People     []Person `json:"people"`
 	Edits      []Field  `json:"fields,omitempty"`      // what may be changed
 	DelegateTo []string `json:"delegate_to,omitempty"` // to whom it may be passed on; empty: to nobody
@@ -107,7 +109,7 @@ func (d *Desk) away(names []string) (away []string) {
 func (p *pending) view(now, till time.Time, s sight, server string) View {
 	v := View{Summary: p.summary(till), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
 		Priority: text.Line(p.q.Terms.Priority), Edits: s.edits, Remember: p.offersToKeep()}
-	v.Facts = slices.Concat(p.facts(now, till, server), s.plan)
+	v.Facts, v.Plan = slices.Concat(p.facts(now, till, server), s.plan), s.plan
 	v.Via, v.About, v.Hints = p.q.Via, text.Line(p.q.About), p.q.Hints.Words()
 	for _, s := range p.ballots {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}

@@ -125,9 +125,9 @@ type pendingAnswers struct {
 
 // A Proposal is a tool call that somebody else is to make.
 type Proposal struct {
-	To        string // the only one it is put to; "" if it is for all
-	Tool      string
-	Arguments []byte     // a JSON object
+	To        string     // the only one it is put to; "" if it is for all
+	Tool      string     // of another method than tools/call: what that is in words
+	Arguments []byte     // a JSON object; of another method its params
 	Offer     wire.Offer // what it asks for beside the call; Params are made of Tool and Arguments
 	Style     wire.Style
 

@@ -35,14 +35,17 @@ var (
 // Propose sends a proposal. Its errors are those of [Client.Post]: [wire.ErrInexpressible]
 // where the topic's dialect has no word for proposals. Wait must be called on what it returns.
 func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
-	p.Offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, p.Tool), []byte(`,"arguments":`), p.Arguments, []byte(`}`))
+	p.Offer.Params = p.Arguments
+	if p.key() != "" {
+		p.Offer.Params = slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, p.Tool), []byte(`,"arguments":`), p.Arguments, []byte(`}`))
+	}
 	if p.Say == nil {
 		p.Say = func(string) {}
 	}
 	p.Offer.HearsWaiting = p.Limit.Time > 0
 	w := &ProposalWait{Proposal: p, ID: newID(), c: c, done: make(chan Result, 1), late: make(chan struct{}, 1), gaps: c.gapsSoFar(), agreed: map[string]string{}}
 	w.limitTime()
-	e := wire.Envelope{ID: w.ID, Kind: wire.Proposal, Style: p.Style, Method: p.Offer.Method, Key: p.Tool, Payload: p.Offer.Payload(), TS: wire.Stamp(time.Now())}
+	e := wire.Envelope{ID: w.ID, Kind: wire.Proposal, Style: p.Style, Method: p.Offer.Method, Key: p.key(), Payload: p.Offer.Payload(), TS: wire.Stamp(time.Now())}
 	if p.To != "" {
 		e.To = []string{p.To}
 		c.pending.add(&pendingAnswer{env: w.ID, to: p.To, by: p.To, proposal: w, forProposal: true})
@@ -55,6 +58,14 @@ func (c *Client) Propose(p Proposal) (*ProposalWait, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// key is what a proposal of a call names in its kind, "" for another method.
+func (p *Proposal) key() string {
+	if p.Offer.Method == "tools/call" {
+		return p.Tool
+	}
+	return ""
 }
 
 // Withdraw takes a proposal of ours back, by its id, also one of an earlier seat under our id.
@@ -289,7 +300,7 @@ func (w *ProposalWait) attempted(e *wire.Envelope) {
 	if w.over || w.attempts(func(a *pendingAnswer) bool { return a.by == e.From }) == maxAttempts {
 		return
 	}
-	if able := w.able(); able != nil && !slices.Contains(able, t.to) || e.Method != w.Offer.Method || e.Key != w.Tool {
+	if able := w.able(); able != nil && !slices.Contains(able, t.to) || e.Method != w.Offer.Method || e.Key != w.key() {
 		return // it serves something else (FINDINGS M9)
 	}
 	if t.to != t.by && t.to != "" && !w.c.Present(t.to) {
@@ -317,7 +328,7 @@ func (w *ProposalWait) attempted(e *wire.Envelope) {
 // sameCall reports whether a request is for what we proposed.
 func (w *ProposalWait) sameCall(e *wire.Envelope) bool {
 	ours, err := jsonrpc.Parse(w.Offer.Payload(), jsonrpc.Judged)
-	return err == nil && e.Method == w.Offer.Method && e.Key == w.Tool &&
+	return err == nil && e.Method == w.Offer.Method && e.Key == w.key() &&
 		bytes.Equal(e.Message.Get(jsonrpc.Arguments), ours.Get(jsonrpc.Arguments))
 }
 

@@ -71,7 +71,7 @@ func (f *Found) Row() []string {
 	if !f.Running {
 		bridge += " (stopped)"
 	}
-	return []string{f.ID, bridge, f.Caller, f.Tool, string(args), f.Keep, f.Fingerprint[:min(len(f.Fingerprint), 8)],
+	return []string{f.ID, bridge, f.Caller, f.What(), string(args), f.Keep, f.Fingerprint[:min(len(f.Fingerprint), 8)],
 		f.Made.Local().Format(time.DateTime), f.Until.Local().Format(time.DateTime), inbox.Names(f.By)}
 }
 

@@ -18,7 +18,10 @@ func addCircumstances(v *approval.View, add func(look, string)) {
 			add(l, circumstance(name, text))
 		}
 	}
-	if v.Via == "proposal" {
+	switch {
+	case len(v.Plan) > 0:
+		fact(strong, "Plan", "nothing runs by a yes, but what it covers is not asked about again")
+	case v.Via == "proposal":
 		fact(strong, "Proposal", "nobody has called yet; with a yes this bridge makes the call")
 	}
 	says := usual
@@ -76,5 +79,5 @@ func saidElsewhere(v *approval.View, f approval.Fact) bool {
 	case "Tool", "Caller", "Method":
 		return v.AboutPolicy || v.Headline == v.From+" requests permission to execute "+v.Tool
 	}
-	return false
+	return slices.Contains(v.Plan, f)
 }

@@ -39,6 +39,9 @@ func addWhat(v *approval.View, add func(look, string)) {
 		addPolicyFile(v, add)
 		return
 	}
+	for _, f := range v.Plan {
+		add(strong, circumstance(f.Name, f.Text))
+	}
 	addArguments(v, add)
 }
 

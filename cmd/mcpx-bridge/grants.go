@@ -23,6 +23,8 @@ is started with the same command and --env in the same directory. For attach, th
 endpoint counts as the command, and the bridge's directory as the directory.
 Other variables, and the program itself, may have changed since: for calls that
 depend on them, let nothing be remembered.
+What a plan gave leave for is listed with how often each call of it was made, of how
+often it may be.
 Grants that outlast the bridge are kept in a file in the state directory.`,
 		Example: "  mcpx-bridge grants list\n  mcpx-bridge grants revoke 9c01d2ee",
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -29,7 +30,7 @@ func (p *program) proposeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "propose [FLAGS] [PEER] TOOL [JSON | - | KEY=VALUE…]",
 		Short: "Propose a tool call that somebody else is to make",
-		Long: `Propose a tool call that somebody else is to make, and wait for what comes of it.
+		Long: `Propose a tool call that somebody else is to make, and wait for the result.
 
 With PEER the proposal goes to that participant alone, else to all. A participant
 that can and may makes the call, after people have agreed if the rules want that.
@@ -46,7 +47,8 @@ or by everybody who could do it, 9 nobody decided or did it in time, or somebody
 took this seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
-  mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive --ttl 5m`,
+  mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive
+  mcpx-bridge propose notes --plan plan.json --id intern`,
 		Args: help.InUTF8(help.Positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.propose(cmd.Context(), cmd.Flags(), args) },
 	}
@@ -59,6 +61,7 @@ took this seat, 130 interrupted.`,
 	timeFlag(f, &p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
 	timeFlag(f, &p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
 	f.StringVar(&p.s.Offer.Why, "reason", "", "why, a `SENTENCE` for the approvers; all in the topic read it")
+	f.StringVar(&p.s.Offer.Plan, "plan", "", "ask PEER for leave for the calls that `FILE` lists, as JSON, or - for stdin; docs/proposals.md has its form. They run unasked then for the same --id, and grants revoke ends that")
 	p.s.Offer.styleFlag(f)
 	return cmd
 }
@@ -122,8 +125,11 @@ func (p *program) hints(f *pflag.FlagSet, to string) (o wire.Offer, style wire.S
 
 // propose makes one proposal and turns what comes of it into output and exit code.
 func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) error {
-	to, name, rest := splitTarget(args)
 	p.s.Bounded = f.Changed("timeout")
+	if p.s.Offer.Plan != "" {
+		return p.proposePlan(ctx, f, args)
+	}
+	to, name, rest := splitTarget(args)
 	o, style, err := p.hints(f, to)
 	if err != nil {
 		return err
@@ -132,7 +138,29 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
-	p.warnOfSecret(o.Reason)
+	return p.pursue(ctx, client.Proposal{To: to, Tool: name, Offer: o, Style: style}, func(q *peer) ([]byte, error) {
+		return p.proposedArguments(ctx, q, to, name, given)
+	})
+}
+
+// proposePlan asks somebody for leave for calls to come.
+func (p *program) proposePlan(ctx context.Context, f *pflag.FlagSet, args []string) error {
+	to, params, err := p.planFor(args)
+	if err != nil {
+		return err
+	}
+	o, style, err := p.hints(f, to)
+	if err != nil {
+		return err
+	}
+	o.Method = plan.Method
+	return p.pursue(ctx, client.Proposal{To: to, Tool: thePlan, Offer: o, Style: style}, func(*peer) ([]byte, error) { return params, nil })
+}
+
+// pursue makes a proposal with the arguments that it is given then.
+func (p *program) pursue(ctx context.Context, of client.Proposal, arguments func(*peer) ([]byte, error)) error {
+	to, name := of.To, of.Tool
+	p.warnOfSecret(of.Offer.Reason)
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
 	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked), Yields: true})
@@ -145,15 +173,14 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 			return err
 		}
 	}
-	limit := p.limit(time.Now(), to)
-	object, err := p.proposedArguments(ctx, q, to, name, given)
-	if err != nil {
+	of.Limit = p.limit(time.Now(), to)
+	if of.Arguments, err = arguments(q); err != nil {
 		return err
 	}
-	me, told, waits := q.Me(), make(chan struct{}), limit.Waits
-	limit.Waits = func(w refusal.Waiting) { <-told; waits(w) } // an answer may come before what follows
-	w, err := q.Propose(client.Proposal{To: to, Tool: name, Arguments: object, Offer: o, Style: style,
-		Say: func(words string) { <-told; p.log.Info(words) }, Limit: limit})
+	me, told, waits := q.Me(), make(chan struct{}), of.Limit.Waits
+	of.Limit.Waits = func(w refusal.Waiting) { <-told; waits(w) } // an answer may come before what follows
+	of.Say = func(words string) { <-told; p.log.Info(words) }
+	w, err := q.Propose(of)
 	if err != nil {
 		close(told)
 		return q.unsaid(err, wire.Proposal)
@@ -162,11 +189,14 @@ func (p *program) propose(ctx context.Context, f *pflag.FlagSet, args []string) 
 	close(told)
 	p.maybeMeant(q, w)
 	r, err := w.Wait(ctx)
+	if err == nil && of.Offer.Method == plan.Method {
+		return p.showPlan(r)
+	}
 	if err == nil {
 		return p.showAnswer(r.From, name, r.Answer)
 	}
 	err = p.undone(ctx, w, r, err)
-	if f, refused := errors.AsType[*failure](err); refused && to != "" && len(r.Rejected) > 0 && r.Rejected[0].Reason == "incapable" {
+	if f, refused := errors.AsType[*failure](err); refused && to != "" && of.Offer.Method != plan.Method && len(r.Rejected) > 0 && r.Rejected[0].Reason == "incapable" {
 		if lacks, known := errors.AsType[*failure](q.Lacks(ctx, to, name)); known {
 			return f.Also(lacks.Hint[0])
 		}

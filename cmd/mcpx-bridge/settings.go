@@ -256,6 +256,7 @@ type offerSettings struct {
 	Style     string
 	Reason    string // of withdraw
 	Why       string // of propose
+	Plan      string // of propose: the file
 }
 
 func (s *settings) checkChoice() error {
