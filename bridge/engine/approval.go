@@ -71,7 +71,7 @@ func (e *Engine) question(c *inflight.Call) {
 	} else {
 		r.Meta = e.passed(c)
 	}
-	e.putArgs(&r, c.Method, q.Args, q.Beside, most)
+	putArgs(&r, e.policy, q.Args, q.Beside, most)
 	if !c.SummedUp {
 		e.note(r)
 	}
@@ -211,7 +211,7 @@ func (e *Engine) settled(s approval.Settled) {
 	}
 	if len(s.Modified) > 0 {
 		r.Ran = s.Ran.Short()
-		e.putArgs(&r, c.Method, s.Args, s.Question.Beside, argsMax)
+		putArgs(&r, e.policy, s.Args, s.Question.Beside, argsMax)
 	}
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"

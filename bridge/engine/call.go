@@ -246,16 +246,15 @@ const argsMax = 8 << 10
 
 // putArgs puts on record what was decided about, if it is of most bytes or fewer: of
 // what is longer its size alone. args are JSON that was read strictly, nil for none.
-func (e *Engine) putArgs(r *record.Record, method string, args, beside []byte, most int) {
+func putArgs(r *record.Record, p *policy.Policy, args, beside []byte, most int) {
 	if size := len(args) + len(beside); size > most {
 		r.ArgsBytes = size
 		return
 	}
-	if method == plan.Method {
-		r.Args = plan.Redacted(args, e.policy.RedactScanned)
-		return
+	r.Args, r.Beside = p.RedactScanned(args), p.RedactScanned(beside)
+	if r.Method == plan.Method {
+		r.Args = plan.Redacted(args, p.RedactScanned)
 	}
-	r.Args, r.Beside = e.policy.RedactScanned(args), e.policy.RedactScanned(beside)
 }
 
 // bodyOnRecord is the digest of a participant's request as it goes on record.

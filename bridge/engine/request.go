@@ -188,10 +188,12 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
 		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
-	switch env.Method {
-	case "tools/call":
-		return e.server.tools.Check(&env.Message, e.policy)
-	case plan.Method:
+	if env.Method == "tools/call" {
+		if r, refused := e.server.tools.Check(&env.Message, e.policy); refused {
+			return r, true
+		}
+	}
+	if env.Method == plan.Method {
 		return e.planFits(m)
 	}
 	return refusal.Refusal{}, false
@@ -264,7 +266,7 @@ func (e *Engine) noteDecision(c *inflight.Call) {
 	if c.Decision.Verdict == policy.Deny {
 		most = refusedArgs
 	}
-	e.putArgs(&r, c.Method, c.Args, c.Beside, most)
+	putArgs(&r, e.policy, c.Args, c.Beside, most)
 	if c.Method == plan.Method {
 		r.Detail = c.Decision.Why()
 	}

@@ -48,7 +48,11 @@ func readAnswer(text []byte, w way) (a answer) {
 		a.yes = false
 	}
 	a.edit, a.keep = word("amount"), word("remember")
-	if n, err := strconv.Atoi(a.edit); a.edit != "" && (!w.edit || err != nil || n < 1 || n > 100) {
+	if w.uses > 0 {
+		a.edit = word("uses1")
+		n, err := strconv.Atoi(a.edit)
+		a.yes = a.yes && (a.edit == "" || err == nil && 1 <= n && n <= w.uses)
+	} else if n, err := strconv.Atoi(a.edit); a.edit != "" && (!w.edit || err != nil || n < 1 || n > 100) {
 		a.yes = false
 	}
 	switch {

@@ -44,15 +44,16 @@ type checker struct {
 	versions   map[string]string        // of tools as last listed
 	first      map[string]string        // and as first listed
 	grants     []grant
-	kept       map[string]bool // which of them were read back when this life began
-	books      []*rulebook     // in force, one after the other
-	listedLife int             // of the server that listed its tools last
-	met        bool            // it did so once in this life of the bridge; until then nothing is judged
-	notTakenAt time.Duration   // when a line could not be written last
-	lostAt     time.Duration   // the seat was lost last
-	echoAt     time.Duration   // a claim of ours came back last; 0: none has, in this life
-	quietTill  time.Duration   // it was told to be quiet, at the latest
-	stop       bool            // it was told to stop
+	given      map[string]*planned // by plans, by the id on record
+	kept       map[string]bool     // which of them were read back when this life began
+	books      []*rulebook         // in force, one after the other
+	listedLife int                 // of the server that listed its tools last
+	met        bool                // it did so once in this life of the bridge; until then nothing is judged
+	notTakenAt time.Duration       // when a line could not be written last
+	lostAt     time.Duration       // the seat was lost last
+	echoAt     time.Duration       // a claim of ours came back last; 0: none has, in this life
+	quietTill  time.Duration       // it was told to be quiet, at the latest
+	stop       bool                // it was told to stop
 
 	filed      *rulebook                                // what the file says that is not in force, as far as is known
 	filedAs    string                                   // the question whether it may be
@@ -79,6 +80,7 @@ func newChecker(w *scene) *checker {
 func (c *checker) forget() {
 	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
+	c.given = map[string]*planned{}
 	c.askOrder, c.grants, c.stop, c.met, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.firstSure = map[string]string{}
@@ -102,6 +104,9 @@ func (c *checker) stopped() bool { return len(c.violations) > 0 }
 
 // reloaded: what waits for the server's start is judged by the policy of that time.
 func (c *checker) reloaded(b *rulebook) {
+	if len(c.books) > 0 && c.inForce().surelyLooser(b) { // what is stricter in anything ends all plans
+		c.given = map[string]*planned{}
+	}
 	c.books = append(c.books, b)
 	for _, cl := range c.order {
 		if !c.met && cl.proc == c.proc.number && cl.name == "" && cl.question == "" && cl.open() {
@@ -145,7 +150,7 @@ func (c *checker) claimOf(from, env string) *claim { return c.claims[envelopeKey
 func (c *checker) held(cl *claim, b *rulebook) way {
 	w := cl.terms(b)
 	switch {
-	case cl.method != "tools/call" || !c.surelyChanged(cl.tool):
+	case cl.method != "tools/call" && cl.method != planMethod || !c.surelyChanged(cl.tool):
 	case b.pin == "block":
 		return way{verdict: deny}
 	case b.pin == "ask" && w.verdict == allow:

@@ -22,12 +22,14 @@ type claim struct {
 
 	question string
 	askedAt  time.Duration
-	times    int    // how often it was: what comes back is asked about again
-	version  string // of its tool when it was asked about, as last listed
-	surely   string // that version by the last listing that the bridge cannot have passed over (seed 40065748)
-	pinned   bool   // was asked about because the tool had changed
-	expect   []byte // the arguments with which it may run
-	modified bool   // somebody has changed them
+	times    int      // how often it was: what comes back is asked about again
+	plan     *planned // that lets it run
+	version  string   // of its tool when it was asked about, as last listed
+	surely   string   // that version by the last listing that the bridge cannot have passed over (seed 40065748)
+	pinned   bool     // was asked about because the tool had changed
+	expect   []byte   // the arguments with which it may run
+	modified bool     // somebody has changed them
+	grants   int      // of a plan: how many calls, after what people took from it
 	votes    []vote
 	refused  bool // somebody who was asked said no
 	noes     int  // of those who were asked: what is no yes, whether it counted or not
@@ -144,6 +146,9 @@ func (c *claim) way(b *rulebook) way {
 	case "tools/call":
 	case reads:
 		w = b.ways[reads]
+	case planMethod:
+		w = b.byPlan(c.tool)
+		w.uses = c.uses
 	default:
 		w = way{verdict: allow}
 	}
@@ -314,6 +319,15 @@ type grant struct {
 	args, beside                    string
 	vias                            []string
 	by                              []string
+}
+
+// A planned is what a plan gives leave for, once it counts.
+type planned struct {
+	of      *claim
+	begun   bool
+	version string // of the tool
+	until   time.Time
+	uses    int // left
 }
 
 // An absence is what the bridge was told of when somebody could not be reached.

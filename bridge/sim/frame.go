@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -44,6 +45,8 @@ type said struct {
 	stray    string        // what its message has beside params
 	turns    bool          // an answer to somebody else
 	lures    bool          // a request of somebody else, that names a proposal
+	uses     int           // of a plan: how many calls it covers
+	counts   time.Duration // and for how long it counts
 }
 
 func (s *said) key() envelopeKey { return envelopeKey{s.from, s.id} }
@@ -104,6 +107,8 @@ func (s *said) payload() []byte {
 		params = fmt.Appendf(nil, `{"name":"%s","arguments":%s`, s.tool, s.args)
 	case "resources/read":
 		params = fmt.Appendf(nil, `{"uri":"%s"`, s.tool)
+	case planMethod:
+		params = bytes.TrimSuffix(slices.Clone(s.args), []byte("}"))
 	case "initialize":
 		params = []byte(`{"protocolVersion":"2025-06-18"`)
 	default:
@@ -156,3 +161,6 @@ func broken(was said) said { return said{id: was.id, from: was.from, broken: tru
 func text(s string) []byte { return jsonrpc.AppendQuote(nil, s) }
 
 const traced = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`
+
+// planMethod is what asks for leave for calls to come.
+const planMethod = "mcpx/plan"

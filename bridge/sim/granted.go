@@ -83,5 +83,6 @@ func (c *checker) remember(cl *claim, r record.Record) {
 }
 
 func (c *checker) revoked(id string) {
+	delete(c.given, id)
 	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
 }

@@ -76,7 +76,7 @@ func (c *checker) enter(s *said) *claim {
 			return nil
 		}
 	}
-	cl := &claim{said: *s, proc: c.proc.number, heardAt: c.w.now, since: c.w.now, expect: s.args}
+	cl := &claim{said: *s, proc: c.proc.number, heardAt: c.w.now, since: c.w.now, expect: s.args, grants: s.uses}
 	c.judgedByNow(cl)
 	cl.vias, cl.earlier = c.viasOf(cl), c.claims[s.key()]
 	switch {

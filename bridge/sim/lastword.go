@@ -38,7 +38,7 @@ var refusals = map[int]refusalRule{
 		return cl.started && (c.proc.stopping || c.w.now-cl.since >= callTime)
 	},
 	-31011: func(c *checker, cl *claim) bool {
-		return cl.method == "tools/call" && (cl.question != "" && c.mayHaveChanged(cl) || c.listedLate)
+		return (cl.method == "tools/call" || cl.method == planMethod) && (cl.question != "" && c.mayHaveChanged(cl) || c.listedLate)
 	},
 	-31012: func(c *checker, cl *claim) bool {
 		return cl.takenBackAt > 0 && cl.shown || slices.ContainsFunc(c.mayBeKnown(cl.corr), func(of *claim) bool { return of.takenBackAt > 0 || of.proposerGone || of.cancelled || of.over })
@@ -120,7 +120,7 @@ func (c *checker) proposedTwice(cl *claim) bool {
 // late to be taken (seed 43224); or it takes no such arguments.
 func (c *checker) mayBeWrong(cl *claim) bool {
 	_, listed := c.versions[cl.tool]
-	return cl.flaw != "" || !cl.perfect || cl.method == "tools/call" && (!listed || c.listedLate)
+	return cl.flaw != "" || !cl.perfect || (cl.method == "tools/call" || cl.method == planMethod) && (!listed || c.listedLate)
 }
 
 // mayBeDenied: a policy denies it; or its tool has changed, and a policy pins
@@ -134,7 +134,7 @@ func (c *checker) mayBeDenied(cl *claim) bool {
 	switch {
 	case rechecked, !slices.Contains([]string{"tools/call", reads}, cl.method) && !cl.perfect: // what policies say of such methods is not known here
 		return true
-	case pinned && cl.method == "tools/call" && c.changed(cl.tool):
+	case pinned && (cl.method == "tools/call" || cl.method == planMethod) && c.changed(cl.tool):
 		return true
 	}
 	return c.everWay(cl, func(w way) bool { return w.verdict == deny })

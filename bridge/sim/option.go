@@ -22,6 +22,7 @@ type Options struct {
 	Offers   bool // proposals are made too
 	Share    int  // of each participant in what is known again; 0: large
 	Modern   bool // the server is one of 2026-07-28
+	Plans    bool // callers plan
 	Faults   [faults]bool
 }
 
@@ -58,7 +59,19 @@ func Draw(seed uint64) Options {
 		o.Faults, o.MaxCalls, o.Trusted, o.Notes, o.Protocol = [faults]bool{}, 64, true, false, pick(d, "mcpx/v0.1", "mew/v0.4")
 		o.Share, o.Modern = 0, false
 	}
+	o.planWorlds()
 	return o
+}
+
+// planWorlds draws whether callers of a world plan: then nearly all that they call is a note,
+// so that what they plan is what they call.
+func (o *Options) planWorlds() {
+	d := newDice(o.Seed, "plans")
+	o.Plans = !o.Calm && !o.unverified() && d.chance(.15)
+	if o.Plans {
+		o.Notes = true
+		o.Faults[changeTools] = o.Faults[changeTools] || d.chance(.5) // a plan ends with its tool
+	}
 }
 
 // unverified: nobody makes sure who speaks, and what is said in others' names counts for
@@ -73,6 +86,6 @@ func (o Options) String() string {
 			on = append(on, f.String())
 		}
 	}
-	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t share=%d modern=%t faults=%s",
-		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, o.Share, o.Modern, strings.Join(on, ","))
+	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t share=%d modern=%t plans=%t faults=%s",
+		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, o.Share, o.Modern, o.Plans, strings.Join(on, ","))
 }

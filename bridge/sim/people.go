@@ -157,6 +157,8 @@ func (p *person) decide(l *letter) string {
 		return `"error":{"code":-32601,"message":"no such method"}`
 	case l.delegable() && p.mind.chance(.35):
 		return `"result":{"action":"accept","content":{"action":"delegate","delegateTo":"` + pick(p.mind, "carol", "dave", "agent-a", "alice", "eve") + `"}}`
+	case l.offers("uses1") && p.mind.chance(.4):
+		return yesTo(l, fmt.Sprintf(`,"uses1":%d`, p.mind.IntN(4)))
 	case l.offers("amount") && p.mind.chance(.5):
 		return yesTo(l, fmt.Sprintf(`,"amount":%d`, pick(p.mind, 1, 7, 42, 50, 99, 100, 101, -3)))
 	case l.offers("remember") && p.mind.chance(.6):

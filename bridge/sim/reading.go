@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -87,6 +88,9 @@ func readLoosely(protocol string, raw []byte) (said, bool) {
 	}
 	if s.method == reads {
 		s.args = withoutMeta(in.Params)
+	}
+	if s.method == planMethod {
+		s.readPlan(in.Params)
 	}
 	loose := protocol == "mew/v0.4" // a request may lack its id there
 	head, about, _ := strings.Cut(e.Kind, ":")
@@ -266,3 +270,19 @@ func withoutMeta(params []byte) []byte {
 
 // trace is what the protocol itself puts beside the arguments, and nobody is shown.
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// readPlan reads of a frame of the attacker's what it would have as a plan: of several items
+// it makes none.
+func (s *said) readPlan(params json.RawMessage) {
+	var p struct {
+		Items []struct {
+			Tool string
+			Uses int
+		}
+		Seconds int
+	}
+	s.args = withoutMeta(params)
+	if json.Unmarshal(params, &p) == nil && len(p.Items) == 1 {
+		s.tool, s.uses, s.counts = p.Items[0].Tool, p.Items[0].Uses, time.Duration(p.Seconds)*time.Second
+	}
+}

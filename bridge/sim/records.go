@@ -40,6 +40,7 @@ func (c *checker) emitted(r record.Record) {
 		c.decided(cl, r)
 	case record.Started:
 		c.starts(cl)
+		c.begins(cl, r)
 	case record.Ended:
 		cl.over = cl.over || !cl.started
 	case record.Withdrawn:
@@ -95,6 +96,7 @@ func (c *checker) decided(cl *claim, r record.Record) {
 		c.blame("I4", "%v is decided after it began or ended", cl)
 	}
 	c.counts(cl, r)
+	c.plans(cl, r)
 	if r.Verdict != "allow" {
 		cl.denied = true
 		return
@@ -108,7 +110,7 @@ func (c *checker) decided(cl *claim, r record.Record) {
 	if c.tooEarly(cl) {
 		c.blame("WIRE 7.8", "%v is allowed while others are to serve it", cl)
 	}
-	if r.Grant != "" && r.Keep == "" {
+	if r.Grant != "" && r.Keep == "" && r.Item == 0 {
 		c.w.tally.remembered(c.kept[r.Grant])
 	}
 	if cl.question == "" {

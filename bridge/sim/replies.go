@@ -22,6 +22,9 @@ func (c *checker) response(l *letter) {
 	if !bytes.Equal(l.Payload.ID, cl.rpc) {
 		c.blame("I8", "%v is answered with the id %s instead of %s", cl, l.Payload.ID, cl.rpc)
 	}
+	if cl.method == planMethod {
+		c.answersPlan(cl, l)
+	}
 	cl.told = "yes"
 	if e := l.Payload.Error; e != nil {
 		cl.code = e.Code
@@ -107,7 +110,9 @@ func (c *checker) truthful(cl *claim, l *letter) {
 		c.blame("I10", "%v is said not to have run, and it is on its way", cl)
 	case cl.told == "unknown" && !cl.started:
 		c.blame("I10", "%v may have run, it is said, and it was never started", cl)
-	case cl.told == "yes" && !cl.ownWord() && (cl.line == nil || !c.said(cl, l)):
+	case cl.told == "yes" && cl.method == planMethod && !cl.started:
+		c.blame("I8", "%v is answered, and does not count", cl)
+	case cl.told == "yes" && !cl.ownWord() && cl.method != planMethod && (cl.line == nil || !c.said(cl, l)):
 		c.blame("I8", "%v is answered with what the server did not say to it: %s", cl, l.raw)
 	case cl.told == "yes" && !cl.ownWord() && l.Payload.Error == nil && !cl.ended && !marked(l.Payload.Result):
 		c.blame("I4", "%v is answered before its end is on record", cl)

@@ -41,6 +41,7 @@ type way struct {
 	within     time.Duration
 	sequential bool
 	to         []string // to whom it may be passed on
+	uses       int      // of a plan: how often it may cover a call at most; 0: it is about none
 	edit       bool     // the amount may be changed, 1 to 100
 	remember   []string
 	reads      bool // it is about reads, which have no argument n that an answer could mean to change
@@ -231,4 +232,15 @@ func (b *rulebook) passes(beside string) bool {
 // surelyLooser: some tool is let through, or asked about, that was not.
 func (b *rulebook) surelyLooser(than *rulebook) bool {
 	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].verdict > than.ways[tool].verdict })
+}
+
+// byPlan is how a policy treats a plan for a tool: whoever is asked about the tool is
+// asked about it, and nobody edits or remembers.
+func (b *rulebook) byPlan(tool string) way {
+	w := b.ways[tool]
+	if w.verdict == allow {
+		w = b.usual
+	}
+	w.edit, w.remember, w.reads = false, nil, true // it has no argument n itself
+	return w
 }

@@ -154,6 +154,7 @@ func (w *play) plan() {
 		}
 	}
 	w.offers()
+	w.plans()
 	w.checkpoint()
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"slices"
+	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 )
@@ -26,7 +27,11 @@ func (c *checker) amended(question string) {
 	}
 	last := cl.votes[len(cl.votes)-1]
 	cl.votes = []vote{last}
-	cl.expect, cl.modified = edited(cl.expect, last.edit), true
+	if cl.modified = true; cl.method == planMethod {
+		cl.grants, _ = strconv.Atoi(last.edit)
+	} else {
+		cl.expect = edited(cl.expect, last.edit)
+	}
 	c.void(func(a *asked) bool { return a.claim == cl })
 }
 
@@ -181,7 +186,7 @@ func (c *checker) agreedEnough(cl *claim) {
 		switch w := c.held(cl, b); {
 		case w.verdict == deny:
 			c.blame("AI-14", "%v is allowed under a policy that denies it", cl)
-		case w.verdict == ask && c.agreed(cl, w) < w.need && !c.granted(cl, w):
+		case w.verdict == ask && c.agreed(cl, w) < w.need && !c.granted(cl, w) && !c.leftTo(cl, w):
 			c.blame("I7", "%v is allowed by %v, of %v %d are needed", cl, cl.votes, w.of, w.need)
 		}
 	}
