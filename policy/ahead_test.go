@@ -141,6 +141,17 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+func TestFolderOfAPath(t *testing.T) {
+	for path, folder := range map[string]string{
+		"/srv/docs/a": "/srv/docs", "/srv/docs/x/../a": "/srv/docs", `C:\Users\ann\a.txt`: "c:/users/ann", "/srv/docs/": "/srv",
+		"/a": "", "a": "", "docs/a": "", "~/a": "", "": "", "/srv/docs/%2e%2e/a": "", `/srv/docs/..\a`: "", "/srv/\u2025/x/a": "", "/..": "",
+	} {
+		if got := policy.FolderOf(path); got != folder {
+			t.Errorf("%q: %q, want %q", path, got, folder)
+		}
+	}
+}
+
 // What counts as within a folder is there to whoever cleans paths, and takes escapes and
 // backslashes for what they may mean; a folder that is taken for one holds itself.
 func FuzzWithin(f *testing.F) {

@@ -1,6 +1,10 @@
 package policy
 
-import shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a type here
+import (
+	"strings"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a type here
+)
 
 // Folder says why a path names no folder that something could be held to be in, "" if it
 // does: it must be absolute, clean, and not all there is.
@@ -31,4 +35,20 @@ func Within(folder, path string) bool {
 	j := &judgement{Call: &Call{}, left: maxWork}
 	m, _ := newDirectory(folder).holds(j, &value{kind: isString, text: path}, loosens)
 	return m == Yes
+}
+
+// FolderOf is the folder that a path is in, "" where that is none that [Folder] takes.
+func FolderOf(path string) string {
+	if len(path) > maxPath || !strings.ContainsAny(path, `/\`) {
+		return ""
+	}
+	p := placeOf(path)
+	if len(p.segments) == 0 {
+		return ""
+	}
+	p.segments = p.segments[:len(p.segments)-1]
+	if folder := p.spelled(); Folder(folder) == "" && Within(folder, path) {
+		return folder
+	}
+	return ""
 }

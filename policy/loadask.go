@@ -66,9 +66,13 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 		"delegate": func(v item) { t.Delegate = l.delegate(v) },
 		"edit":     func(v item) { t.Edit = l.edits(v) },
 		"remember": func(v item) { t.Remember = l.remember(v) },
+		"folder":   func(v item) { t.Folder = l.folder(v) },
 	})
 	if !ok {
 		return &t
+	}
+	if slices.Contains(t.Remember, "folder") && t.Folder == "" {
+		l.wrong(at, "write folder: with a JSON pointer like /path", "%s remembers folders, and does not say of which argument", what)
 	}
 	if !said {
 		l.wrong(at, "write of: with ids or groups, or extends: default", "%s does not say who is asked", what)
@@ -89,6 +93,15 @@ func (l *loader) delegate(at item) *Delegate {
 		l.wrong(at, "write to: with ids or groups", "delegate does not say to whom")
 	}
 	return d
+}
+
+// folder is the argument whose folder a yes may be for: one of the first level.
+func (l *loader) folder(at item) string {
+	arg := l.text(at, "folder")
+	if steps, err := pointer(arg); err != nil || len(steps) != 1 {
+		l.wrong(at, "write a JSON pointer to an argument, like /path", "folder: %q is none", arg)
+	}
+	return arg
 }
 
 func (l *loader) remember(at item) (all []string) {

@@ -91,7 +91,7 @@ approvers: {ops: [ann, bob]}
 asks:
   one: {of: [ann, bob, eve], within: 10m, edit: {f: {arg: /a, enum: [x, y]}}}
   two: {of: [eve, ann, dan], need: 2, within: 1h, mode: sequential, edit: {f: {arg: /a, enum: [y, z]}}}
-  three: {of: [eve, local], priority: high}
+  three: {of: [eve, local], priority: high, remember: [once, folder, tool], folder: /a}
 rules:
 `
 	if len(rules) == 0 {

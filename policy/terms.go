@@ -26,7 +26,8 @@ type Terms struct {
 
 	Delegate *Delegate // nil: nobody may pass the question on
 	Edit     []Edit    // what approvers may change, by name of field
-	Remember []string  // which of "once", "session" and "always" an answer may choose
+	Remember []string  // which of "once", "session", "folder", "tool" and "always" an answer may choose
+	Folder   string    // a JSON pointer like /path: the argument whose folder "folder" is; "" with that alone
 
 	Rules []string // the rules that ask; none when it is the default
 }
@@ -57,7 +58,7 @@ var builtin = Terms{Of: []string{"local"}, Need: 1, Within: 5 * time.Minute, Mod
 var (
 	modes      = []string{"parallel", "sequential"}
 	priorities = []string{"low", "normal", "high"}
-	memories   = []string{"once", "session", "always"}
+	memories   = []string{"once", "session", "folder", "tool", "always"}
 )
 
 // mergeTerms takes the strictest of each: who is in all of them, the largest
@@ -75,6 +76,9 @@ func mergeTerms(asks []*Terms) *Terms {
 		merged.Delegate = merged.Delegate.merge(t.Delegate)
 		merged.Edit = mergeEdits(merged.Edit, t.Edit)
 		merged.Remember = both(merged.Remember, t.Remember)
+		if merged.Folder != t.Folder {
+			merged.Folder, merged.Remember = "", beyond(merged.Remember, []string{"folder"})
+		}
 		merged.Rules = slices.Compact(slices.Sorted(slices.Values(append(slices.Clip(merged.Rules), t.Rules...))))
 	}
 	return &merged
@@ -166,6 +170,7 @@ func looserTerms(whose string, before, after *Terms) []string {
 	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", shown.Span(after.Within.Round(time.Second)), shown.Span(before.Within.Round(time.Second))))
 	add(after.Mode != before.Mode && after.Mode == "parallel", "all at once")
 	add(!subset(after.Remember, before.Remember), "for a yes that lasts longer: "+strings.Join(after.Remember, ", "))
+	add(after.Folder != before.Folder && after.Folder != "", "for a yes to another folder: that of "+after.Folder)
 	if to := after.Delegate; to != nil {
 		add(before.Delegate == nil || !subset(to.To, before.Delegate.To) || to.Depth > before.Delegate.Depth, "people who may pass it on to more")
 	}

@@ -168,7 +168,7 @@ const (
 // stays here.
 type Grant struct {
 	ID          string          `json:"id"`
-	Keep        string          `json:"keep"` // "session", "always" or "plan"
+	Keep        string          `json:"keep"` // "session", "folder", "tool", "always" or "plan"
 	Caller      string          `json:"from"`
 	Via         string          `json:"via,omitempty"`
 	Tool        string          `json:"tool"`

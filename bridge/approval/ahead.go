@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -19,8 +21,29 @@ import (
 // KeepPlan is what Grant.Keep says of what a plan gave leave for.
 const KeepPlan = "plan"
 
-// overLimit is why a plan does not count for a call: a limit asks.
-const overLimit = "over_limit"
+// Why what was agreed to ahead does not count for a call.
+const (
+	overLimit  = "over_limit"  // a limit asks
+	notOffered = "not_offered" // the terms do not offer to remember it that long
+)
+
+// The wider of what may be remembered, from the narrower on.
+var wider = []string{"folder", "tool"}
+
+// Around is what a yes to a question would cover that is remembered by one of the words
+// "folder" and "tool"; nil where that cannot be offered, or for another word.
+func (q *Question) Around(word string) *plan.Plan {
+	if !slices.Contains(wider, word) || q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Host || q.Unverified {
+		return nil
+	}
+	if word == "folder" {
+		return plan.Around(q.Tool, q.Args, jsontext.Pointer(q.Terms.Folder))
+	}
+	return plan.Around(q.Tool, q.Args, "")
+}
+
+// Ahead reports whether a grant is for more than one call with exactly its arguments.
+func (g *Grant) Ahead() bool { return g.of != nil }
 
 // aPlan is the plan that a question is about, as it stands in these arguments; nil if it is
 // about something else.
@@ -56,18 +79,33 @@ func planned(p *plan.Plan, m *text.Marks, redact func([]byte) []byte) (facts []F
 // does not count all the same, as one of the reasons for which nothing remembered does; -1 if
 // none covers it.
 func (g *Grant) covers(q *Question) (item int, unused string) {
-	if q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Caller != g.Caller || q.Host || q.Unverified || g.left == nil {
+	if q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Caller != g.Caller || q.Host || q.Unverified || g.of == nil {
 		return -1, ""
 	}
-	item = g.of.Covers(q.Tool, q.Args, g.left)
+	left := g.left
+	if left == nil { // it is for as often as it likes
+		left = g.of.Uses()
+	}
+	item = g.of.Covers(q.Tool, q.Args, left)
 	switch {
 	case item < 0:
 	case g.prints[item] != q.Fingerprint:
 		return item, ToolChanged
 	case q.Over:
 		return item, overLimit
+	case g.Keep != KeepPlan && (g.Via != q.Via || !slices.Contains(q.Terms.Remember, g.Keep)):
+		return item, notOffered
 	}
 	return item, ""
+}
+
+// Covers is, of a yes for a folder or a tool, what the arguments of a call may be, less what
+// redact hides; nil for another.
+func (g *Grant) Covers(redact func([]byte) []byte) []byte {
+	if g.of == nil || g.Keep == KeepPlan {
+		return nil
+	}
+	return g.of.Items[0].JSON(redact)
 }
 
 // use counts a use of an item, and returns the grant as it is then. It is done with when all

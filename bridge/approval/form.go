@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 func (d *Desk) params(p *pending, s *ballot, problem string) []byte {
 	shown := d.publish(p)
 	v := p.view(d.now, s.till, shown.sight, p.q.Program)
-	v.DelegateTo, v.RememberMeans = p.delegates(s), d.o.mean(v.Remember)
+	v.DelegateTo, v.RememberMeans = p.delegates(s), d.o.mean(&p.q, v.Remember, d.redact)
 	var message strings.Builder
 	message.WriteString(v.Headline + " on " + text.Line(p.q.Bridge) + " [" + v.Short + "]")
 	for _, line := range v.Banner {
@@ -147,8 +148,11 @@ func (p *pending) schema(v *View) []byte {
 		properties.put(v.Edits[i].Field, v.Edits[i].property())
 	}
 	if len(v.Remember) > 0 {
-		properties.put("remember", newProperty("string", "Remember this answer (optional)",
-			"For this caller, this tool and exactly these arguments"+v.meanings(), v.Remember...))
+		covers := "For this caller, this tool and exactly these arguments"
+		if slices.ContainsFunc(v.Remember, func(word string) bool { return slices.Contains(wider, word) }) {
+			covers = "For this caller and this tool"
+		}
+		properties.put("remember", newProperty("string", "Remember this answer (optional)", covers+v.meanings(), v.Remember...))
 	}
 	properties.put("reason", newProperty("string", "Reason (optional)", "Provide a reason for your decision"))
 	return schema(properties, required)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // maxGrants bounds what is remembered.
@@ -16,8 +17,8 @@ const maxGrants = 1000
 // there is nothing to choose.
 func (p *pending) offersToKeep() []string {
 	var kept []string
-	for _, k := range [...]string{"once", "session", "always"} {
-		if k == "once" || slices.Contains(p.q.Terms.Remember, k) {
+	for _, k := range [...]string{"once", "session", "folder", "tool", "always"} {
+		if k == "once" || slices.Contains(p.q.Terms.Remember, k) && (!slices.Contains(wider, k) || p.q.Around(k) != nil) {
 			kept = append(kept, k)
 		}
 	}
@@ -27,8 +28,14 @@ func (p *pending) offersToKeep() []string {
 	return kept
 }
 
-// keeps says in words what an answer to remember would do.
-func (o *Options) keeps(word string) string {
+// keeps says in words what an answer to remember would do. What redact hides of the arguments
+// it does not say; nil hides nothing.
+func (o *Options) keeps(q *Question, word string, redact func([]byte) []byte) string {
+	if around := q.Around(word); around != nil {
+		var m text.Marks
+		return "every call of " + text.Line(q.Tool) + around.Items[0].With(&m, redact) + ", runs unasked until the bridge stops or the caller leaves, for " +
+			inWords(o.Session) + " at most"
+	}
 	switch word {
 	case "session":
 		return "the same call with exactly these arguments runs unasked until the bridge stops or the caller leaves, for " +
@@ -40,9 +47,9 @@ func (o *Options) keeps(word string) string {
 }
 
 // mean is what each of what may be remembered would do.
-func (o *Options) mean(words []string) (all []string) {
+func (o *Options) mean(q *Question, words []string, redact func([]byte) []byte) (all []string) {
 	for _, word := range words {
-		all = append(all, o.keeps(word))
+		all = append(all, o.keeps(q, word, redact))
 	}
 	return all
 }
@@ -50,7 +57,7 @@ func (o *Options) mean(words []string) (all []string) {
 // last is for how many seconds each of what may be remembered would count.
 func (o *Options) last(words []string) (all []int) {
 	for _, word := range words {
-		seconds := map[string]time.Duration{"session": o.Session, "always": o.Always}[word] / time.Second
+		seconds := map[string]time.Duration{"session": o.Session, "folder": o.Session, "tool": o.Session, "always": o.Always}[word] / time.Second
 		all = append(all, int(seconds))
 	}
 	return all
@@ -71,13 +78,15 @@ func inWords(t time.Duration) string {
 // wants none. What was edited is agreed to once. What no file of grants can say, or nobody
 // could look over there, is remembered for the session only.
 func (d *Desk) grantFor(p *pending) *Grant {
-	keep := "always"
+	keep := ""
 	for _, s := range p.ballots {
 		switch {
 		case s.state != agreed:
 		case s.keep == "":
 			return nil
-		case s.keep == "session":
+		case keep == "" || keep == s.keep:
+			keep = s.keep
+		default: // the narrower of the two, or what is in both
 			keep = "session"
 		}
 	}
@@ -93,6 +102,9 @@ func (d *Desk) grantFor(p *pending) *Grant {
 		Args: Canonical(q.Args), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
 	if len(q.Beside) > 0 {
 		g.Beside = Canonical(q.Beside)
+	}
+	if g.of = q.Around(keep); g.of != nil {
+		g.Args, g.prints = g.of.Items[0].JSON(nil), []string{q.Fingerprint}
 	}
 	if keep == "always" && !g.lasts() {
 		g.Keep = "session"
@@ -116,7 +128,6 @@ func (d *Desk) restore(kept []Grant) {
 // Why something that is remembered does not count for a call.
 const (
 	otherServer  = "server_changed" // another command, or the same in another directory
-	notOffered   = "not_offered"    // the terms do not offer to remember it that long
 	othersDecide = "others_decide"  // those who agreed then are not enough now
 )
 
@@ -129,7 +140,7 @@ func (d *Desk) granted(p *pending) *agreement {
 	t := &p.q.Terms
 	for _, g := range d.grants {
 		switch {
-		case g.Keep == KeepPlan:
+		case g.Ahead():
 			if item := p.coveredBy(g); item >= 0 {
 				return &agreement{p: p, grant: g, item: item, to: change{args: p.args}}
 			}
@@ -225,7 +236,7 @@ func (d *Desk) endOldGrants() {
 
 // endGrants ends what was granted for the session of somebody who has left.
 func (d *Desk) endGrants(caller string) {
-	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.Keep == "session" && g.Caller == caller })
+	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.Keep != "always" && g.Keep != KeepPlan && g.Caller == caller })
 }
 
 // Grants are those in force, oldest first. They are copies.

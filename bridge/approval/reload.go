@@ -25,7 +25,8 @@ func (d *Desk) Judged(now time.Time, id string, v policy.Decision) []Act {
 	if p == nil {
 		return d.out
 	}
-	p.published = nil // another policy hides other arguments
+	p.published = nil                                                                                                                  // another policy hides other arguments
+	p.q.Terms.Remember = slices.DeleteFunc(slices.Clone(p.q.Terms.Remember), func(k string) bool { return slices.Contains(wider, k) }) // and may deny part of what that covers
 	switch {
 	case v.Verdict == policy.Allow:
 	case v.Verdict == policy.Ask && v.Ask != nil:

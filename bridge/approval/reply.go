@@ -29,7 +29,7 @@ type reply struct {
 	why    string // the person's own words, stripped
 	to     string // whom to ask instead
 	edits  []value
-	keep   string // what to remember: "", "session" or "always"
+	keep   string // what to remember: "", "session", "folder", "tool" or "always"
 }
 
 // A value is what an answer puts in a field.
@@ -263,7 +263,7 @@ type Reply struct {
 	Allow    bool
 	To       string // whom to ask instead; "" for nobody
 	Reason   string
-	Remember string // "once", "session", "always" or "", which is once
+	Remember string // "once", "session", "folder", "tool", "always" or "", which is once
 	Fields   []Entry
 	Dismiss  bool // a no of somebody who closed the question without answering
 }

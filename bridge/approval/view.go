@@ -69,7 +69,7 @@ func (d *Desk) ViewOf(now time.Time, id string, who Who, whole bool) (View, bool
 	v.Me, v.Args, v.Beside, v.Asking = text.Line(who.String()), p.args, p.q.Beside, d.Waiting(id)
 	v.Arguments, v.More = leaves(p.args, whole)
 	v.Arguments = append(besideLeaves(p.q.Beside, whole), v.Arguments...)
-	v.DelegateTo, v.RememberMeans, v.RememberFor = p.delegates(p.find(who)), d.o.mean(v.Remember), d.o.last(v.Remember)
+	v.DelegateTo, v.RememberMeans, v.RememberFor = p.delegates(p.find(who)), d.o.mean(&p.q, v.Remember, nil), d.o.last(v.Remember)
 	v.Choice, v.Away = len(v.DelegateTo) > 0, d.away(v.DelegateTo)
 	return v, true
 }
@@ -89,7 +89,7 @@ func (d *Desk) PublicView(now time.Time, id string) (View, bool) {
 	}
 	me := Who{Door: Local}
 	v.Me, v.Asking, v.DelegateTo = me.String(), d.Waiting(id), p.delegates(p.find(me))
-	v.RememberMeans, v.RememberFor = d.o.mean(v.Remember), d.o.last(v.Remember)
+	v.RememberMeans, v.RememberFor = d.o.mean(&p.q, v.Remember, d.redact), d.o.last(v.Remember)
 	v.Choice, v.Away = len(v.DelegateTo) > 0, d.away(v.DelegateTo)
 	return v, true
 }

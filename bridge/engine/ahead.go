@@ -96,6 +96,24 @@ func (e *Engine) planChanged(q *approval.Question) bool {
 	return !slices.Equal(q.Prints, e.prints(q.Args))
 }
 
+// offerWider leaves of what an answer to a question may have remembered only that of which no
+// rule denies a part, or may.
+func (e *Engine) offerWider(q *approval.Question) {
+	var all []string
+	for _, word := range q.Terms.Remember {
+		if around := q.Around(word); around == nil && word != "folder" && word != "tool" || around != nil && !e.deniesSome(q, around) {
+			all = append(all, word)
+		}
+	}
+	q.Terms.Remember = all
+}
+
+func (e *Engine) deniesSome(q *approval.Question, around *plan.Plan) bool {
+	return e.policy.Foresee(around.Calls(func(tool string, args []byte) policy.Call {
+		return e.described(q.Caller, q.Via, q.Method, tool, args, nil)
+	}), &e.ledger).Verdict == policy.Deny
+}
+
 // usesIn are how often each item of a plan covers a call.
 func usesIn(args []byte) []int {
 	p, err := plan.Parse(args)
@@ -115,10 +133,10 @@ func (e *Engine) beginPlan(c *inflight.Call, id []byte) []byte {
 	return jsonrpc.AppendResult(nil, id, p.Result(g.ID, g.Until))
 }
 
-// endPlans ends all that plans gave leave for.
+// endPlans ends all that people gave leave for ahead.
 func (e *Engine) endPlans(why string) {
 	for _, g := range e.desk.Grants(e.now) {
-		if g.Keep == approval.KeepPlan {
+		if g.Ahead() {
 			e.desk.Revoke(g.ID)
 			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
 		}

@@ -237,3 +237,80 @@ func TestAUseIsOnDiskBeforeItStarts(t *testing.T) {
 		t.Error("it is not used up")
 	}
 }
+
+const widerRules = `
+version: 1
+default: deny
+asks: {default: {of: [alice, carol], within: 60s, remember: [once, session, folder, tool], folder: /path}}
+rules:
+  - {name: writes, ask: [write_file]}
+  - {name: keys, deny: ["*"], args: {path: {under: /srv/keys}}}
+`
+
+// A yes for a folder covers the calls that it says, and no others; one for a tool is not offered
+// where a rule denies some of its calls.
+func TestAYesForAFolderCoversWhatItSays(t *testing.T) {
+	everyDialect(t, widerRules, func(s *stage) {
+		s.asksFor("bob", "w1", "1", "write_file", `{"path":"/srv/docs/a","text":"x"}`, "")
+		q := s.question()
+		s.has(q.params, `"enum":["once","session","folder"]`, `folder: every call of write_file with path in the folder \"/srv/docs\", text anything at all, and no other arguments, runs unasked until the bridge stops`)
+		s.answers(q.to, q, true, `{"action":"accept","content":{"approve":true,"remember":"folder"}}`)
+		if r := s.decided(); r.Keep != "folder" || string(r.Covers) != `{"/text":{"any":true},"/path":{"under":"/srv/docs"}}` {
+			t.Errorf("on record is %s", r.JSON())
+		}
+		for env, c := range map[string]struct {
+			from, args string
+			runs       bool
+		}{
+			"in":       {"bob", `{"path":"/srv/docs/deep/b","text":"y"}`, true},
+			"beside":   {"bob", `{"path":"/srv/other","text":"y"}`, false},
+			"climbing": {"bob", `{"path":"/srv/docs/../other","text":"y"}`, false},
+			"escaped":  {"bob", `{"path":"/srv/docs/%2e%2e/other","text":"y"}`, false},
+			"case":     {"bob", `{"path":"/SRV/docs/b","text":"y"}`, false},
+			"less":     {"bob", `{"path":"/srv/docs/b"}`, false},
+			"another":  {"mallory", `{"path":"/srv/docs/b","text":"y"}`, false},
+		} {
+			before := s.asked()
+			s.asksFor(c.from, env, fmt.Sprintf("%q", env), "write_file", c.args, "")
+			if ran := s.asked() > before; ran != c.runs {
+				t.Errorf("%s: it runs unasked: %v", env, ran)
+			}
+		}
+		s.do(Reloaded{rules(t, widerRules+"  - {name: new, deny: [write_file], args: {text: {is: secret}}}\n")})
+		before := s.asked()
+		s.asksFor("bob", "later", "9", "write_file", `{"path":"/srv/docs/c","text":"y"}`, "")
+		if s.asked() > before {
+			t.Error("it outlives a stricter policy")
+		}
+	})
+}
+
+func TestAYesForAToolOrFolderIsNotOffered(t *testing.T) {
+	for what, c := range map[string]struct{ rules, args, offers string }{
+		"where nothing is denied":       {strings.Replace(widerRules, "deny: [\"*\"]", "deny: [other]", 1), `{"path":"/srv/docs/a"}`, `"enum":["once","session","folder","tool"]`},
+		"where a part is denied":        {widerRules, `{"path":"/srv/a"}`, `"enum":["once","session"]`},
+		"where a pattern denies":        {widerRules + "  - {name: env, deny: [write_file], args: {path: {glob: \"**/.env\"}}}\n", `{"path":"/srv/docs/a"}`, `"enum":["once","session"]`},
+		"of the root":                   {widerRules, `{"path":"/a"}`, `"enum":["once","session"]`},
+		"of what leads nobody knows to": {strings.Replace(widerRules, "deny: [\"*\"]", "deny: [other]", 1), `{"path":"/srv/docs/%2e%2e/a"}`, `"enum":["once","session","tool"]`},
+		"of a name without a folder":    {strings.Replace(widerRules, "deny: [\"*\"]", "deny: [other]", 1), `{"path":"a"}`, `"enum":["once","session","tool"]`},
+	} {
+		s := askingStage(t, lookup(t, "mew/v0.4"), c.rules)
+		s.asksFor("bob", "w1", "1", "write_file", c.args, "")
+		if q := s.question(); !strings.Contains(q.params, c.offers) {
+			t.Errorf("%s: %s", what, q.params)
+		}
+	}
+}
+
+// Of two who must agree the one who agrees to less has their way.
+func TestTheNarrowerOfTwoYesesIsRemembered(t *testing.T) {
+	s := askingStage(t, lookup(t, "mew/v0.4"), strings.Replace(widerRules, "within", "need: 2, within", 1))
+	s.asksFor("bob", "w1", "1", "write_file", `{"path":"/srv/docs/a"}`, "")
+	for _, word := range []string{"folder", "session"} {
+		q := s.question()
+		s.answers(q.to, q, true, `{"action":"accept","content":{"approve":true,"remember":"`+word+`"}}`)
+	}
+	if g := s.engine.Grants(s.now); len(g) != 1 || g[0].Keep != "session" || g[0].Ahead() {
+		t.Errorf("remembered is %+v", g)
+	}
+}

@@ -46,8 +46,11 @@ func (e *Engine) question(c *inflight.Call) {
 		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
 		q.About, q.Hints = t.About, t.Hints
 	}
-	if q.Method == plan.Method {
+	switch {
+	case q.Method == plan.Method:
 		e.setPlan(&q)
+	case len(q.Terms.Remember) > 1:
+		e.offerWider(&q)
 	}
 	id, acts := e.desk.Open(e.now, q)
 	if last := len(acts) - 1; last >= 0 {
@@ -205,7 +208,7 @@ func (e *Engine) settled(s approval.Settled) {
 	case s.Used != nil:
 		r.Grant, r.Item, r.Use = s.Used.ID, s.Used.Item, s.Used.Use
 	case s.Made != nil:
-		r.Grant, r.Keep = s.Made.ID, s.Made.Keep
+		r.Grant, r.Keep, r.Covers = s.Made.ID, s.Made.Keep, s.Made.Covers(e.policy.RedactScanned)
 	case s.Outcome == approval.Allowed && c.Method == plan.Method:
 		r.Grant, r.Keep, r.Uses = s.Digest.Short(), approval.KeepPlan, usesIn(s.Args)
 	}

@@ -23,7 +23,7 @@ var decisions = map[reflect.Type]map[string]string{
 	reflect.TypeFor[approval.View](): {
 		"Summary": part, "Digest": same, "Headline": same, "Banner": same, "Facts": redacted, "People": same, "Via": same, "About": same, "Hints": same, "RememberFor": same, "Edits": redacted, "DelegateTo": same, "Away": same,
 		"Remember": same, "Me": same, "RememberMeans": same, "Choice": same, "Priority": same, "Arguments": redacted, "More": same,
-		"Compact": redacted, "BesideText": redacted,
+		"Compact": redacted, "BesideText": redacted, "Plan": part,
 	},
 	reflect.TypeFor[approval.Summary](): {
 		"ID": same, "Short": same, "Bridge": same, "From": same, "Tool": same, "Args": hidden, "Beside": hidden, "Rule": same, "Asked": same,
@@ -36,7 +36,7 @@ var decisions = map[reflect.Type]map[string]string{
 	reflect.TypeFor[inbox.Grant]():     {"Bridge": same, "Grant": part, "Running": same},
 	reflect.TypeFor[approval.Grant](): {
 		"ID": same, "Keep": same, "Caller": same, "Via": same, "Tool": same, "Args": hidden, "By": same, "Made": same, "Until": same, "Rules": same,
-		"Fingerprint": same,
+		"Fingerprint": same, "Uses": same, "Used": same,
 	},
 	reflect.TypeFor[inbox.Status](): {
 		"ID": same, "Topic": same, "Gateway": same, "Dialect": same, "Seated": same, "Server": hidden, "ServerUp": same, "Pending": same,

@@ -13,7 +13,12 @@ import (
 // Words say what an item covers, whole, fit to be shown. What redact would hide of a call's
 // arguments is hidden; nil hides nothing. m counts what cannot be seen as it is.
 func (i *Item) Words(m *text.Marks, redact func(args []byte) []byte) string {
-	b := []byte(i.tool(m))
+	return i.tool(m) + i.With(m, redact)
+}
+
+// With is what an item says of the arguments, behind the name of its tool.
+func (i *Item) With(m *text.Marks, redact func(args []byte) []byte) string {
+	var b []byte
 	for n, a := range i.Args {
 		b = append(b, joint(n, " with ", ", ")...)
 		b = a.append(b, m, redact)

@@ -39,6 +39,10 @@ type Record struct {
 	Grant    string   `json:"grant,omitempty"` // id of the remembered yes that a decision rests on or, with Keep, has made
 	Keep     string   `json:"keep,omitempty"`  // how long it is remembered: session, always or, of a plan, plan
 
+	// Covers is what the arguments may be of a call that rests on a remembered yes for a folder
+	// or a tool, as a plan has it, by the decision that made it.
+	Covers json.RawMessage `json:"covers,omitempty"`
+
 	// Uses are how often each item of a plan covers a call, by a decision that made it; by one
 	// that rests on it, Item is which item, from 1, and Use which use of it, this one included.
 	Uses []int `json:"uses,omitempty"`
@@ -143,6 +147,9 @@ func (r *Record) AppendAs(dst []byte, event Event) []byte {
 	dst = appendList(dst, `,"modified":`, r.Modified)
 	dst = appendText(dst, `,"grant":`, r.Grant)
 	dst = appendText(dst, `,"keep":`, r.Keep)
+	if len(r.Covers) > 0 {
+		dst = appendOneLine(append(dst, `,"covers":`...), r.Covers)
+	}
 	dst = appendList(dst, `,"uses":`, r.Uses)
 	dst = appendNumber(dst, `,"item":`, int64(r.Item))
 	dst = appendNumber(dst, `,"use":`, int64(r.Use))

@@ -88,7 +88,7 @@ decided first or the call does not run after all.`,
 	p.s.answerFlags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringArrayVar(&p.s.Set, "set", nil, "change the call, `FIELD=VALUE`, where the question offers that; repeatable")
-	f.StringVar(&p.s.Remember, "remember", "", "remember this answer, `HOW`: once, session (until the bridge stops or the caller leaves, 8 hours at most) or always (30 days), where the question offers that")
+	f.StringVar(&p.s.Remember, "remember", "", "remember this answer, `HOW`: once, session (until the bridge stops or the caller leaves, 8 hours at most), folder or tool (as session, for more than these arguments: approvals show says what) or always (30 days), where the question offers that")
 	f.StringVar(&p.s.DelegateTo, "delegate-to", "", "let `WHO` decide instead, where the question offers that")
 	return cmd
 }
