@@ -125,7 +125,11 @@ func usesIn(args []byte) []int {
 
 // beginPlan has a plan count that was agreed to, and says so in place of the server.
 func (e *Engine) beginPlan(c *inflight.Call, id []byte) []byte {
-	g, ok := e.desk.Begin(e.now, c.Agreed)
+	var g approval.Grant
+	ok := c.Agreed != nil // it is always asked about
+	if ok {
+		g, ok = e.desk.Begin(e.now, c.Agreed)
+	}
 	if !ok {
 		return jsonrpc.AppendError(nil, id, refusal.CodeBusy, "no more can be remembered now", nil)
 	}

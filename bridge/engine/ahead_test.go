@@ -147,6 +147,23 @@ func TestAPlanIsRefusedThatAnotherRuleDeniesPartOf(t *testing.T) {
 	s.has(s.only(), `"reason":"policy"`)
 }
 
+// Nobody has a plan of somebody else's put to people as their own.
+func TestAPlanIsItsProposers(t *testing.T) {
+	s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+	s.plans("p1", docsPlan)
+	q := s.question()
+	s.says("mallory", "r1", wire.Request, "mcpx/plan", "", "p1", `{"jsonrpc":"2.0","id":1,"method":"mcpx/plan","params":`+docsPlan+`}`)
+	if other, is := s.maybeQuestion(); is && strings.Contains(other.params, "mallory") {
+		t.Fatalf("somebody is asked: %s", other.params)
+	}
+	s.has(strings.Join(s.frames, "\n"), `"code":-32602`, `its proposer's own`)
+	s.answers(q.to, q, true, yes)
+	s.pass(time.Second)
+	if g := s.engine.Grants(s.now); len(g) != 1 || g[0].Caller != "bob" {
+		t.Errorf("plans that count: %+v", g)
+	}
+}
+
 // Whoever must agree to one of its calls must agree to the plan, and edits only narrow it.
 func TestAPlanIsNarrowedByThoseWhoMustAgree(t *testing.T) {
 	const both = `{"items":[{"tool":"write_file","uses":5,"args":{"/path":{"under":"/srv/docs"}}},{"tool":"deploy","uses":3,"args":{"/target":{"is":"staging"}}}],"seconds":600}`

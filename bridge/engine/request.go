@@ -109,6 +109,10 @@ func (e *Engine) serve(env *wire.Envelope, life *proposal.Life, told int) {
 		return
 	}
 	if life != nil {
+		if env.Method == plan.Method && life.Proposer != env.From {
+			e.refuse(env, refusal.InvalidParams("a plan is its proposer's own, and nobody can ask for it in its place"))
+			return
+		}
 		e.noteDifference(env, life)
 	}
 	origin := inflight.Participant
