@@ -106,6 +106,7 @@ func (c *checker) stopped() bool { return len(c.violations) > 0 }
 func (c *checker) reloaded(b *rulebook) {
 	if len(c.books) > 0 && c.inForce().surelyLooser(b) { // what is stricter in anything ends all plans
 		c.given = map[string]*planned{}
+		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "tool" })
 	}
 	c.books = append(c.books, b)
 	for _, cl := range c.order {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -43,9 +44,24 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 			n++
 		}
 	}
+	args := g.args == string(cl.args) && g.beside == cl.beside || g.keep == "tool" && g.beside == "" && cl.beside == "" && likeNames(g.args, string(cl.args))
 	same := g.version == cl.version || c.listedLate && g.version == c.listedSure[cl.tool]
-	return same && g.caller == cl.from && g.tool == cl.tool && g.args == string(cl.args) && g.beside == cl.beside && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
+	return same && g.caller == cl.from && g.tool == cl.tool && args && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
 		slices.Contains(w.remember, g.keep) && n >= w.need
+}
+
+// likeNames: two objects have members of the same names.
+func likeNames(a, b string) bool {
+	var of, in map[string]json.RawMessage
+	if json.Unmarshal([]byte(a), &of) != nil || json.Unmarshal([]byte(b), &in) != nil || len(of) != len(in) {
+		return false
+	}
+	for name := range of {
+		if in[name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // sure finds the grant because of which nobody should have been asked: it was in
@@ -70,13 +86,18 @@ func (c *checker) remember(cl *claim, r record.Record) {
 			continue
 		case v.keep == "":
 			return
-		case v.keep == "session":
+		case len(g.by) == 0:
+			g.keep = v.keep
+		case g.keep != v.keep:
 			g.keep = "session"
 		}
 		g.by = append(g.by, v.who)
 	}
 	if len(g.by) > 0 {
 		c.grants = append(c.grants, g)
+		if g.keep == "tool" {
+			return
+		}
 		g.keep = "session" // what the file cannot say is kept no longer
 		c.grants = append(c.grants, g)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 )
@@ -109,5 +110,10 @@ type envelope[P any] struct {
 func (l *letter) delegable() bool { return l.offers("delegateTo") }
 
 func (l *letter) offers(field string) bool { return slices.Contains(l.params.fields(), field) }
+
+// offersFor: an answer may be remembered so.
+func (l *letter) offersFor(word string) bool {
+	return bytes.Contains(l.params.RequestedSchema.Properties["remember"], []byte(`"`+word+`"`))
+}
 
 func (l *letter) original() *original { return &l.params.Metadata.OriginalRequest }

@@ -53,6 +53,9 @@ func (p *person) note(d dice) {
 	}
 	s := said{id: p.fresh("note"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "tools/call", tool: "note"}
 	s.rpc, s.args = fmt.Append(nil, p.serial), fmt.Appendf(nil, `{"n":"note-%d"}`, pick(d, 0, 0, 0, 1, 2))
+	if d.chance(.15) {
+		s.beside = `{"task":{"ttl":1}}`
+	}
 	f := p.make(s)
 	if d.chance(.2) {
 		p.w.after(d.between(0, 5*time.Second), func() { p.w.topic.send(f) })

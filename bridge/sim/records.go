@@ -17,7 +17,7 @@ func (c *checker) emitted(r record.Record) {
 		c.leaves(r.ID)
 		c.countsAsGone(r.ID)
 		c.callerGone(r.ID)
-		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "session" && g.caller == r.ID })
+		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep != "always" && g.caller == r.ID })
 	}
 	if r.Event == record.Modified {
 		c.amended(r.Question)

@@ -106,6 +106,21 @@ func (b *rulebook) stricter(d dice) *rulebook {
 	return s
 }
 
+// wider is the rulebook with notes remembered whatever they say, where they are remembered for
+// a session.
+func (b *rulebook) wider() *rulebook {
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
+	for _, tool := range ruled {
+		w := b.ways[tool]
+		if len(w.remember) > 0 {
+			w.remember = append(slices.Clone(w.remember), "tool")
+		}
+		s.ways[tool] = w
+	}
+	s.write()
+	return s
+}
+
 // newUsual is what stands under asks: {default: …}.
 func newUsual(d dice) way {
 	w := way{verdict: ask, of: pick(d, []string{"local"}, []string{"local"}, []string{"alice", "bob"}, []string{"local", "alice"}, []string{"bob"}), need: 1,

@@ -34,7 +34,11 @@ var ours = []string{"agent-a", "agent-b"}
 // owned is the policies as the seed has drawn them.
 func owned(o Options) (books []*rulebook) {
 	for _, n := range o.Policies {
-		books = append(books, rulebookOf(n))
+		b := rulebookOf(n)
+		if o.Plans {
+			b = b.wider()
+		}
+		books = append(books, b)
 	}
 	return books
 }
