@@ -383,7 +383,7 @@ func (q *Elicited) form(e *elicitation) {
 		}
 	}
 	if p, ok := e.property("remember"); ok {
-		for _, word := range []string{"once", "session", "folder", "tool", "always"} {
+		for _, word := range []string{"once", "session", "always"} { // of what is wider it is not said apart what it covers
 			if slices.ContainsFunc(p.Enum, isWord(word)) {
 				q.View.Remember = append(q.View.Remember, word)
 			}

@@ -106,6 +106,26 @@ func TestRememberIsChosenAndSaid(t *testing.T) {
 	}
 }
 
+// What a wider yes would cover is on the screen before it counts.
+func TestWhatAFolderCoversIsSaid(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		h, dir := hallIn(t, "fs")
+		q := inboxtest.Write(`{"path":"/srv/docs/a","text":"x"}`)
+		q.Terms.Remember, q.Terms.Folder = []string{"once", "folder"}, "/path"
+		id := h.Ask(q)
+		s := sit(t, dir, prompt.Options{}, columns, 30)
+		s.saysAll("r remember: no", "a allow")
+		s.Types("r")
+		s.saysAll(`every call of write_file with path in the folder "/srv/docs", text anything at all, and no other arguments`)
+		s.Types("a")
+		s.saysAll(`allow this call, and remember every call of write_file with path in the folder "/srv/docs", text anything at all, and no other arguments, runs unasked until the bridge stops or the caller leaves, for 8 hours at most`)
+		s.Types(s.short(h, id)[:2])
+		if got := h.Next(t); got.Outcome != approval.Allowed || got.Made == nil || got.Made.Keep != "folder" {
+			t.Errorf("settled as %+v", got)
+		}
+	}
+}
+
 // The lost line was the first one: who asks for what. The log and the circumstances give way to
 // it, and to the arguments, while one confirms and while one is told why not.
 func TestWhoAsksForWhatStaysWhileOneConfirms(t *testing.T) {

@@ -338,7 +338,7 @@ func (m *model) shown(r ref, v approval.View, err error) {
 // sameOffers reports whether two views of a question offer the same: rules may have become
 // narrower, and what was chosen among other offers is another answer.
 func sameOffers(a, b *approval.View) bool {
-	return slices.Equal(a.Remember, b.Remember) && slices.Equal(a.RememberFor, b.RememberFor) && reflect.DeepEqual(a.Edits, b.Edits)
+	return slices.Equal(a.Remember, b.Remember) && slices.Equal(a.RememberFor, b.RememberFor) && slices.Equal(a.RememberMeans, b.RememberMeans) && reflect.DeepEqual(a.Edits, b.Edits)
 }
 
 // asked reports whether the open question waits for us, here, and says for whom if

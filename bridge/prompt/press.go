@@ -211,11 +211,11 @@ func (m *model) beginPassing() {
 }
 
 func (m *model) nextRemember() {
-	if len(m.view.Remember) == 0 {
+	if len(m.memories()) == 0 {
 		m.hint = "this answer cannot be remembered"
 		return
 	}
-	m.remember = (m.remember + 1) % len(m.view.Remember)
+	m.remember = (m.remember + 1) % len(m.memories())
 }
 
 // confirm asks for what typing that is meant for another window does not hold:
@@ -225,7 +225,7 @@ func (m *model) confirm(at time.Time) {
 	if m.view.AboutPolicy {
 		what = "let the changed file count"
 	}
-	keeps := m.keep() == "session" || m.keep() == "always"
+	keeps := m.keeps()
 	switch {
 	case len(m.entries) > 0:
 		what += " with " + strings.Join(changesOf(m.entries), ", ")

@@ -80,7 +80,7 @@ func completeFlags(root *cobra.Command) {
 		"log-format":     {"text", "json"},
 		"log-level":      {"debug", "info", "warn", "error"},
 		"proposal-style": {"auto", "v2", "seed000", "seed001", "chat", "off"},
-		"remember":       {"once", "session", "always"},
+		"remember":       {"once", "session", "folder", "tool", "always"},
 		"role":           token.Roles(),
 		"scope":          {"project", "user", "local"},
 		"style":          {"auto", "v2", "seed000", "seed001", "seed002"},
