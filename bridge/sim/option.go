@@ -70,8 +70,9 @@ func (o *Options) planWorlds() {
 	o.Plans = !o.Calm && !o.unverified() && d.chance(.15)
 	if o.Plans {
 		o.Notes = true
-		o.Faults[changeTools] = o.Faults[changeTools] || d.chance(.5) // a plan ends with its tool,
-		o.Faults[reload] = o.Faults[reload] || d.chance(.6)           // and with a stricter policy
+		o.Faults[changeTools] = true                        // a plan ends with its tool,
+		o.Faults[reload] = o.Faults[reload] || d.chance(.5) // with a stricter policy,
+		o.Faults[revoke] = o.Faults[revoke] || d.chance(.5) // and when it is taken back
 	}
 }
 
