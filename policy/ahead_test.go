@@ -172,3 +172,29 @@ func FuzzWithin(f *testing.F) {
 		}
 	})
 }
+
+// Of two asks about one call a folder is remembered only where both mean that of the same
+// argument, and a policy that offers another one is looser.
+func TestFoldersOfTwoAsks(t *testing.T) {
+	const two = `
+version: 1
+default: deny
+asks:
+  a: {of: [ann], remember: [once, folder, tool], folder: /path}
+  b: {of: [ann], remember: [once, folder], folder: FOLDER}
+rules:
+  - {name: a, ask: [write], as: a}
+  - {name: b, ask: [write], as: b}
+`
+	at := func(folder string) *policy.Policy { return load(t, strings.Replace(two, "FOLDER", folder, 1)) }
+	c := policy.Call{From: "eve", Via: "request", Method: "tools/call", Tool: "write", Now: time.Now()}
+	if d := at("/path").Decide(c, nil); !slices.Equal(d.Ask.Remember, []string{"once", "folder"}) || d.Ask.Folder != "/path" {
+		t.Errorf("of the same argument: %+v", d.Ask)
+	}
+	if d := at("/to").Decide(c, nil); !slices.Equal(d.Ask.Remember, []string{"once"}) || d.Ask.Folder != "" {
+		t.Errorf("of two arguments: %+v", d.Ask)
+	}
+	if looser := policy.Looser(at("/path"), at("/to")); len(looser) == 0 {
+		t.Error("another folder is not looser")
+	}
+}
