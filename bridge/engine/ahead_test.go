@@ -331,3 +331,21 @@ func TestTheNarrowerOfTwoYesesIsRemembered(t *testing.T) {
 		t.Errorf("remembered is %+v", g)
 	}
 }
+
+// A plan can be said in each spelling that proposals ever had.
+func TestAPlanInEverySpelling(t *testing.T) {
+	for _, kind := range []string{"mcp/proposal:mcpx/plan", "mcp.proposal.mcpx/plan", "mcp.proposal", "proposal"} {
+		s := askingStage(t, lookup(t, "mcpx/v0.1"), planRules)
+		s.arrive(`{"protocol":"mcpx/v0.1","id":"p1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"` + kind + `","payload":{"method":"mcpx/plan","params":` + docsPlan + `}}`)
+		s.agreed(yes)
+		if g := s.engine.Grants(s.now); len(g) != 1 {
+			t.Errorf("%s: %q", kind, s.frames)
+		}
+	}
+	s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+	s.arrive(`{"protocol":"mew/v0.4","id":"p1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/proposal","payload":{"method":"mcpx/plan","params":` + docsPlan + `}}`)
+	s.agreed(yes)
+	if g := s.engine.Grants(s.now); len(g) != 1 {
+		t.Errorf("mew/v0.4: %q", s.frames)
+	}
+}
