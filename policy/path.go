@@ -224,12 +224,13 @@ func (p place) holds(other place) bool {
 
 // spelled is the one way in which a place is written.
 func (p place) spelled() string {
-	s := p.root
+	var s strings.Builder
+	s.WriteString(p.root)
 	for i, name := range p.segments {
 		if i > 0 || p.root != "/" {
-			s += "/"
+			s.WriteString("/")
 		}
-		s += name
+		s.WriteString(name)
 	}
-	return s
+	return s.String()
 }
