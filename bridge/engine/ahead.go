@@ -114,6 +114,14 @@ func (e *Engine) deniesSome(q *approval.Question, around *plan.Plan) bool {
 	}), &e.ledger).Verdict == policy.Deny
 }
 
+// deniedBy is what is said of a call that the policy denies.
+func deniedBy(c *inflight.Call, d *policy.Decision) refusal.Refusal {
+	if c.Method == plan.Method {
+		return refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
+	}
+	return refusal.PolicyDenied(whatOf(c), d.Rule)
+}
+
 // usesIn are how often each item of a plan covers a call.
 func usesIn(args []byte) []int {
 	p, err := plan.Parse(args)

@@ -291,14 +291,6 @@ func (e *Engine) ifReadable(c *inflight.Call) {
 	e.then(asking{c})
 }
 
-// deniedBy is what is said of a call that the policy denies.
-func deniedBy(c *inflight.Call, d *policy.Decision) refusal.Refusal {
-	if c.Method == plan.Method {
-		return refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
-	}
-	return refusal.PolicyDenied(whatOf(c), d.Rule)
-}
-
 // overLimit reports whether a call is denied because a limit is used up.
 func overLimit(d *policy.Decision) bool {
 	for _, r := range d.Reasons {
