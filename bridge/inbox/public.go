@@ -11,7 +11,9 @@ import (
 // LookOnly is an Inbox in which nobody decides: for those who may see what is asked on
 // this machine while answers are taken elsewhere, which each question says. What is
 // remembered may still be taken back, which only tightens.
-func LookOnly(in Inbox) Inbox { return lookOnly{in} }
+func LookOnly(in Inbox) Inbox {
+	return lookOnly{in}
+}
 
 type lookOnly struct{ Inbox }
 

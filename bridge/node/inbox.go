@@ -54,6 +54,14 @@ func (p *plan) newInbox() *localInbox {
 	return &localInbox{fixed: inbox.Status{ID: p.id, Topic: p.engine.Topic, Server: p.o.Server.String(), AuditOK: true, PID: os.Getpid(), Version: p.o.Version, Policy: p.o.Policy}}
 }
 
+// InboxOf is the inbox of the person at this machine for a Sidecar that runs without a Node,
+// and so without files. told is to hear what [bridge.Options.Told] does.
+func InboxOf(id, topic string, s *bridge.Sidecar) (in inbox.Publisher, told func(approval.Act)) {
+	l := &localInbox{fixed: inbox.Status{ID: id, Topic: topic, AuditOK: true}}
+	l.enter(&place{id: id, topic: topic, where: func() (string, bool) { return "", false }, sidecar: s})
+	return struct{ inbox.Publisher }{l}, l.told
+}
+
 // enter has questions asked and answered at a place.
 func (l *localInbox) enter(p *place) {
 	l.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -224,6 +225,11 @@ func (l *line) content() string {
 
 // undecided: nothing has become of it yet.
 func (cl *claim) undecided() bool { return !cl.allowed && !cl.denied && !cl.over }
+
+// votedBy: somebody's yes stands.
+func (cl *claim) votedBy(who string) bool {
+	return slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == who })
+}
 
 // asking: somebody is being asked about it.
 func (cl *claim) asking() bool { return cl.question != "" && cl.undecided() }

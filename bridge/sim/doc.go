@@ -14,7 +14,7 @@
 // agree to what, and shares no code with the Engine.
 //
 // A run has two phases. In the first, faults strike and nothing wrong may
-// happen (I1 to I10, I13, I16 to I18, and of I12 that no answer is given up too
+// happen (I1 to I10, I13, I16 to I19, and of I12 that no answer is given up too
 // soon). Then everything is mended, whatever was begun must come to its end (I12),
 // and nothing may be pending in the end (I11). Calm seeds have no faults; there the outcome of
 // every call is known beforehand, nothing may run under a stricter policy that
@@ -34,6 +34,7 @@
 //	halted                        when nothing may start, and no time of a question passes
 //	granted contest               yeses that last, and who serves a proposal
 //	offered filed votes shown     proposals, a changed policy, answers to questions, what people are shown
+//	surfaces                      what a surface is told of an answer, and what it shows outside
 //	looking quitting lastword     a server that tells nothing, what nobody waits for, which refusals are true
 //	recall hearing starting       what the checker sees: that a life begins, frames, lines for the server
 //	replies watching records      answers and all else that leaves, and records

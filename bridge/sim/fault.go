@@ -71,6 +71,11 @@ const (
 	lure                       // somebody requests something that has nothing to do with the proposal it names, or of nobody who could do it
 	neverUp                    // the server fails when it is started for the first time, and again
 	halts                      // the owner halts the bridge, and lets it go on
+	doubled                    // at our own door: somebody answers in two places
+	lateWord                   // answers from a page that was left open
+	lostReply                  // hears nothing of what came of an answer, and gives it again
+	swapped                    // answers a question with the digest of another
+	onlyLooks                  // answers where one may only look
 	faults                     // how many there are
 )
 
@@ -146,6 +151,11 @@ var kinds = [faults]struct {
 	lure:          {"lure", .5},
 	neverUp:       {"never_up", .4},
 	halts:         {"halt", .8},
+	doubled:       {"doubled_decision", .4},
+	lateWord:      {"late_decision", .4},
+	lostReply:     {"lost_reply", .4},
+	swapped:       {"swapped_digest", .4},
+	onlyLooks:     {"only_looks", .4},
 }
 
 func (f Fault) String() string { return kinds[f].name }

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -29,8 +29,8 @@ func (c *checker) ofFile(r record.Record) {
 }
 
 // filedAnswer takes what the person at this machine says to the file.
-func (c *checker) filedAnswer(a approval.Answer, digest string) {
-	if a.Question == c.filedAs && digest != "" && (a.Digest == digest || a.Digest == digest[:8]) {
+func (c *checker) filedAnswer(a inbox.Decision, digest string) {
+	if a.ID == c.filedAs && digest != "" && (a.Digest == digest || a.Digest == digest[:8]) {
 		c.filedYes = c.filedYes || readAnswer(a.Result, way{}).yes
 	}
 }

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 )
 
 // The owner may halt the bridge (DESIGN 7): from then on nothing starts, and the time of
@@ -67,6 +67,6 @@ func (c *checker) startsHalted(cl *claim) {
 }
 
 // countsWhileHalted: of what is said at our own door then, a no counts and nothing else does.
-func (c *checker) countsWhileHalted(a approval.Answer) bool {
+func (c *checker) countsWhileHalted(a inbox.Decision) bool {
 	return !c.halted() || !readAnswer(a.Result, way{}).yes
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -25,6 +26,7 @@ func (w *world) start() {
 	if halted != nil {
 		w.check.haltedNow()
 	}
+	var tell func(approval.Act)
 	p.sidecar = bridge.New(bridge.Options{
 		Engine: engine.Config{
 			Policy: w.book().loaded, NewID: func() string { r := p.dice.random(); return fmt.Sprintf("%x", r[:8]) }, Random: p.dice.random,
@@ -32,10 +34,11 @@ func (w *world) start() {
 			Desk:  approval.Options{Grants: kept},
 			Local: w.o.Local, TrustUnverified: w.o.Trusted, Seen: seen, Halted: halted, ToolsRequest: w.o.Offers, Share: w.o.Share,
 		},
-		Audit: ledger{p}, Told: func(a approval.Act) { w.local.told(p, a) }, Noted: p.note, Emit: p.hear,
+		Audit: ledger{p}, Told: func(a approval.Act) { tell(a); w.local.told(p, a) }, Noted: p.note, Emit: p.hear,
 		Remember: p.remember,
 		Now:      p.now,
 	})
+	p.inbox, tell = node.InboxOf("fs", "lobby", p.sidecar)
 	p.sidecar.Bind(seat{p}, pipe{p})
 	w.child.start(100 * time.Millisecond)
 	w.topic.redial(100 * time.Millisecond)

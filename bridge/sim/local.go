@@ -1,16 +1,21 @@
 package sim
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 )
 
-// A desk is where somebody at this machine sits: one person behind the local
-// door.
+// A desk is where somebody at this machine sits: one person behind the local door, before
+// several surfaces that all show what is asked.
 type desk struct {
 	w    *world
 	dice dice
+	by   dice // which surface, and what goes wrong there
+	seen []shown
 }
 
 // shown is a question that is before the person.
@@ -23,6 +28,7 @@ func (d *desk) told(p *process, a approval.Act) {
 		return
 	}
 	s := shown{put.ID, put.Digest.String()}
+	d.seen = append(d.seen, s)
 	d.w.check.showedLocally(s.id, s.digest)
 	wait := d.dice.between(time.Second, 8*time.Second)
 	if d.w.o.Calm {
@@ -32,6 +38,14 @@ func (d *desk) told(p *process, a approval.Act) {
 		wait += d.dice.between(10*time.Second, 100*time.Second)
 	}
 	d.w.after(wait, func() { d.answer(p, s) })
+	if d.w.strikes(lateWord) { // from a page that was left open, be it that the bridge was started anew
+		d.w.after(d.by.between(10*time.Second, pick(d.by, time.Minute, 20*time.Minute)), func() { d.decide(s, s.digest, anyWord(d.by)) })
+	}
+}
+
+// anyWord is a yes, or a no.
+func anyWord(d dice) string {
+	return pick(d, `{"action":"accept","content":{"approve":true}}`, `{"action":"accept","content":{"action":"approve","approve":true}}`, `{"action":"decline"}`)
 }
 
 // answer decides, having looked at what the bridge shows.
@@ -39,23 +53,85 @@ func (d *desk) answer(p *process, s shown) {
 	if !p.alive() {
 		return
 	}
-	if v, ok := p.sidecar.View(s.id, true); ok {
-		d.w.check.viewed(v)
-	}
+	d.look(s)
 	result := pick(d.dice, `{"action":"accept","content":{"approve":true}}`, `{"action":"accept","content":{"approve":true}}`,
 		`{"action":"accept","content":{"action":"approve","approve":true}}`, `{"action":"decline"}`)
-	a := approval.Answer{Who: approval.Who{Door: approval.Local}, Question: s.id, Digest: s.digest, Result: []byte(result)}
 	if d.w.o.Calm {
-		a.Result = []byte(`{"action":"decline"}`)
+		result = `{"action":"decline"}`
 		if agrees(d.w.check.envelopeOf(s.id)) {
-			a.Result = []byte(`{"action":"accept","content":{"approve":true,"action":"approve"}}`)
+			result = `{"action":"accept","content":{"approve":true,"action":"approve"}}`
 		}
 	}
+	digest := s.digest
 	if d.w.strikes(strayDigest) {
-		a.Digest = pick(d.dice, "", "00000000", s.digest[:7], s.digest[1:])
+		digest = pick(d.dice, "", "00000000", s.digest[:7], s.digest[1:])
 	}
-	d.w.check.localAnswer(a)
+	d.goesWrong(s, result)
+	d.decide(s, digest, result)
+}
+
+// goesWrong is what else comes to the bridge about a question that the person answers.
+func (d *desk) goesWrong(s shown, result string) {
+	if d.w.strikes(swapped) { // one page takes two questions for each other
+		d.decide(s, pick(d.by, d.seen...).digest, anyWord(d.by))
+	}
+	if d.w.strikes(onlyLooks) {
+		d.onlyLooks(s)
+	}
+	if d.w.strikes(doubled) { // in two tabs at once, or by page and phone
+		d.w.after(d.by.between(0, pick(d.by, 10*time.Millisecond, 4*time.Second)), func() { d.decide(s, s.digest, anyWord(d.by)) })
+	}
+	if d.w.strikes(lostReply) { // they hear nothing, look again and say it again
+		d.w.after(d.by.between(time.Second, 20*time.Second), func() {
+			if again, open := d.look(s); open {
+				s = again
+			}
+			d.decide(s, s.digest, result)
+		})
+	}
+}
+
+// look is how a question is shown now, if it is open still.
+func (d *desk) look(s shown) (now shown, open bool) {
+	p := d.w.proc
+	if p == nil {
+		return s, false
+	}
+	v, err := p.inbox.Show(context.Background(), s.id)
+	if err != nil {
+		return s, false
+	}
+	d.w.check.viewed(v)
+	if public, err := inbox.Public(p.inbox).Show(context.Background(), s.id); err == nil {
+		d.w.check.viewedOutside(v, public)
+	}
+	return shown{s.id, v.Digest}, true
+}
+
+// decide has one of the surfaces say it to the bridge that there is now.
+func (d *desk) decide(s shown, digest, result string) {
+	p := d.w.proc
+	if p == nil {
+		return
+	}
+	surface := pick(d.by, inbox.Inbox(p.inbox), inbox.Public(p.inbox))
+	x := inbox.Decision{ID: s.id, Digest: digest, Result: []byte(result)}
+	d.w.check.localAnswer(x)
+	before := d.w.check.standing(s.id)
 	p.met("Decided")
-	p.sidecar.Decide(a)
+	out, err := surface.Decide(context.Background(), x)
+	d.w.trace.note(d.w.now, "decided", fmt.Append(nil, out.Outcome, err))
+	d.w.check.heardOf(x, before, out, err)
 	p.settle()
+}
+
+// onlyLooks says yes where one may look and not decide.
+func (d *desk) onlyLooks(s shown) {
+	x := inbox.Decision{ID: s.id, Digest: s.digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`)}
+	before := d.w.check.standing(s.id)
+	out, err := inbox.LookOnly(d.w.proc.inbox).Decide(context.Background(), x)
+	d.w.check.heardOf(x, before, out, err)
+	if err == nil {
+		d.w.check.blame("I19", "where one may only look, an answer came to %v", out)
+	}
 }

@@ -44,6 +44,9 @@ func Draw(seed uint64) Options {
 	o.Faults[powerCut] = newDice(seed, "power").chance(.2) // dice of its own: the other faults stay where they are
 	o.Faults[neverUp] = newDice(seed, "never up").chance(.2)
 	o.Faults[halts] = newDice(seed, "halt").chance(.15)
+	for f := doubled; f < faults; f++ {
+		o.Faults[f] = o.Local && newDice(seed, f.String()).chance(.2)
+	}
 	o.Faults[lure] = o.Offers && newDice(seed, "lure").chance(.5)
 	if d := newDice(seed, "share"); d.chance(.12) {
 		o.Share = 4 + d.IntN(8)

@@ -33,7 +33,7 @@ func newPlay(o Options, t *Tally) *play {
 	p.company = &company{world: w, topic: &topic{w: w, link: &w.link, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}}
 	p.mallory = &attacker{w: p.company, dice: newDice(o.Seed, "attacker")}
 	w.disk, w.child, w.topic, w.company, w.spy = p.disk, p.child, p.topic, p.company, p.mallory
-	w.local = &desk{w: w, dice: newDice(o.Seed, "local")}
+	w.local = &desk{w: w, dice: newDice(o.Seed, "local"), by: newDice(o.Seed, "surfaces")}
 	p.populate()
 	return p
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 )
 
 // void makes the questions that were put so far to somebody, or about a call,
@@ -102,7 +102,7 @@ func (c *checker) offered(cl *claim) way {
 func (c *checker) binding(a *asked) bool {
 	cl := a.claim
 	return c.newest[cl.question+a.to] == a.id && !a.closed && !c.erredAfter(a) && !c.wentAfter(a) && cl.undecided() && len(c.books) == 1 &&
-		!cl.terms(cl.book).sequential && !slices.ContainsFunc(cl.votes, func(v vote) bool { return v.who == a.to })
+		!cl.terms(cl.book).sequential && !cl.votedBy(a.to)
 }
 
 // erredAfter: whom a question was put to has answered since that they cannot be asked, be it
@@ -148,19 +148,19 @@ func (c *checker) namesAnother(rpc []byte, linked *asked) bool {
 }
 
 // localAnswer takes what the person at this machine answers.
-func (c *checker) localAnswer(a approval.Answer) {
-	cl := c.questions[a.Question]
-	digest, ok := c.local[a.Question]
+func (c *checker) localAnswer(a inbox.Decision) {
+	cl := c.questions[a.ID]
+	digest, ok := c.local[a.ID]
 	if !c.countsWhileHalted(a) {
 		return
 	}
 	c.filedAnswer(a, digest)
-	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] || cl.question != a.Question { // of one that came back another question is open
+	if cl == nil || !ok || a.Digest != digest && a.Digest != digest[:8] || cl.question != a.ID { // of one that came back another question is open
 		return
 	}
 	if said := readAnswer(a.Result, cl.terms(cl.book)); said.yes {
 		cl.votes = append(cl.votes, vote{"local", c.w.now, said.edit, said.keep})
-	} else if cl.noes++; cl.undecided() && len(c.books) == 1 && !cl.terms(cl.book).sequential {
+	} else if cl.noes++; cl.undecided() && len(c.books) == 1 && !cl.terms(cl.book).sequential && !cl.votedBy("local") { // who has said yes has said it
 		cl.refused = true
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -87,7 +88,8 @@ type process struct {
 	w *world
 	life
 	sidecar *bridge.Sidecar
-	dice    dice // its own source of ids
+	inbox   inbox.Publisher // of the person at this machine
+	dice    dice            // its own source of ids
 
 	seated   bool
 	served   bool // the server was up once

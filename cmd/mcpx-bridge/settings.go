@@ -100,7 +100,6 @@ type settings struct {
 	// serve
 	Patience         time.Duration
 	MaxName          int
-	NoCard           bool
 	Limit            int
 	Include, Exclude []string
 
