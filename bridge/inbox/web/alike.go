@@ -94,7 +94,7 @@ func oneOf(v *approval.View, now time.Time) (one piece, unseen bool) {
 	arguments := t.arguments(v)
 	return element("li", class("sheet"),
 		element("label", class("choice"), element("input", attribute{"type", "checkbox"}, attribute{"name", "q"}, attribute{"form", "answer"},
-			exact{"value", v.ID + " " + v.Digest}, flag("checked")), element("span", class("meta"), element("code", words(v.Short)), left(v.Deadline, now))),
+			exact{"value", v.ID + " " + v.Digest}, flag("checked")), element("span", class("meta"), element("code", words(v.Short)), left(&v.Summary, now))),
 		warnings(v), arguments), len(t.long) > 0
 }
 

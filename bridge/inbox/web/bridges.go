@@ -17,28 +17,41 @@ const mostPolicy = 256 << 10
 // bridges shows how each bridge is.
 func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 	var rows, policies pieces
+	var run []*Source // that could be halted
 	for _, src := range s.all() {
 		status, err := src.Status(r.Context())
 		if err != nil {
-			rows = append(rows, element("section", class("sheet"), element("h2", name(src.Label)), element("p", class("warn"), words("It does not answer: "+err.Error()+"."))))
+			rows = append(rows, bridge(src, "silent", element("h2", name(src.Label)), element("p", class("warn"), words("It does not answer: "+err.Error()+"."))))
 			continue
 		}
-		rows = append(rows, state(src, &status))
+		rows = append(rows, bridge(src, "answers", element("h2", name(status.ID), words(" in "), name(status.Topic)),
+			element("div", id("state."+src.Key), flag("data-live"), state(&status)),
+			element("div", id("halt."+src.Key), flag("data-live"), halting(src, status.Halted))))
 		policies = append(policies, policyFile(&status))
+		if _, is := src.Inbox.(inbox.Halter); is && status.Halted == nil {
+			run = append(run, src)
+		}
 	}
 	s.page(w, r, http.StatusOK, sheet{title: "Bridges", on: "/bridges", body: pieces{
 		element("h1", words("The bridges of this page")),
-		element("div", id("bridges"), flag("data-live"), when(rows == nil, nothing(nil)), rows),
+		element("div", id("none"), flag("data-live"), when(rows == nil, nothing(nil))),
+		element("ol", class("questions"), id("bridges"), flag("data-live"), attribute{"aria-label", "Bridges"}, rows),
+		when(len(run) > 1, element("section", class("sheet"), attribute{"aria-label", "All bridges"}, haltWith("Halt all of them", fmt.Sprintf("Halt these %d", len(run)), run...))),
 		policies,
 	}})
 }
 
-func state(src *Source, s *inbox.Status) piece {
+// bridge is one in the list, which stays in place while it is as that says.
+func bridge(src *Source, is string, of ...piece) piece {
+	return element("li", id("bridge."+src.Key), attribute{"data-version", is}, element("section", class("sheet"), attribute{"aria-label", src.Label}, pieces(of)))
+}
+
+func state(s *inbox.Status) piece {
 	fact := func(name, said string) piece {
 		return when(said != "", pieces{element("dt", words(name)), element("dd", element("bdi", words(said)))})
 	}
-	return element("section", class("sheet"), attribute{"aria-label", src.Label},
-		element("h2", name(s.ID), words(" in "), name(s.Topic)),
+	return pieces{
+		haltNote(s.Halted),
 		when(!s.Seated, element("p", class("warn"), words("It has no seat in the topic now: nobody reaches it."))),
 		when(!s.ServerUp, element("p", class("warn"), words("Its server is not up: calls wait, or are refused."))),
 		when(!s.AuditOK, element("p", class("warn"), words("Its record cannot be written, so nothing runs: "+s.Audit))),
@@ -47,7 +60,8 @@ func state(src *Source, s *inbox.Status) piece {
 			element("dt", words("Waiting")), element("dd", element("a", href("/"), words(text.Counted(s.Pending, "question")))),
 			fact("Server", s.Server), fact("Gateway", s.Gateway), fact("Protocol", s.Dialect), fact("Record", s.Audit),
 			fact("Policy", cmp.Or(s.Policy, "no file: the flags of the command")), fact("Policy hash", s.PolicyHash),
-			fact("Process", fmt.Sprint(s.PID)), fact("Version", s.Version)))
+			fact("Process", fmt.Sprint(s.PID)), fact("Version", s.Version)),
+	}
 }
 
 // policyFile is the file as it is now, which may be newer than what is in force.

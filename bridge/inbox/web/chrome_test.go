@@ -42,6 +42,7 @@ func TestInABrowser(t *testing.T) {
 		"ends":             aQuestionEndsUnderTheFinger,
 		"changes":          aQuestionChangesUnderTheFinger,
 		"two tabs":         twoTabsDecideAtOnce,
+		"halt":             haltsAndResumes,
 		"again":            comesBackAfterTheNetworkDid,
 		"many":             tenThousand,
 		"level":            keepsNothingOfWhatWent,
@@ -260,6 +261,35 @@ func twoTabsDecideAtOnce(t *testing.T, browser context.Context) {
 			t.Fatal("both counted")
 		}
 	}
+}
+
+// Whoever looks at a question sees that the bridge is halted, and that it goes on.
+func haltsAndResumes(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	s := serve(t, source(h, "notes"))
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	looks, b := loggedIn(t, browser, s), newTab(t, browser, s)
+	looks.open("/q/notes/" + id)
+	looks.live()
+	b.open("/bridges")
+	b.live()
+	b.do(chromedp.Click(".halt summary"), chromedp.SendKeys("input[name=reason]", "mad agents"))
+	h.Ask(inboxtest.Write(`{"path":"/b"}`)) // what is typed stays, whatever comes
+	b.until(`document.getElementById("state.notes").textContent.includes("2 questions")`)
+	b.shoot("inbox-halt")
+	b.press("Halt notes in lobby")
+	b.until(`document.querySelector("main").innerText.includes("mad agents")`)
+	if halted(t, h) == nil {
+		t.Fatal("it is not halted")
+	}
+	looks.until(`document.getElementById("halted").textContent.includes("mad agents") && document.getElementById("meta").textContent.includes("halted, ")`)
+	looks.press("Allow")
+	looks.until(`document.getElementById("wrong").textContent.includes("takes a no only until it is resumed")`)
+	b.press("Resume notes in lobby")
+	b.until(`document.querySelector(".halt summary")`)
+	looks.until(`document.getElementById("halted").textContent === "" && document.getElementById("meta").textContent.includes(" left")`)
+	looks.press("Allow")
+	allowed(t, h, id)
 }
 
 func comesBackAfterTheNetworkDid(t *testing.T, browser context.Context) {

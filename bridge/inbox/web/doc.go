@@ -10,7 +10,7 @@
 //	POST /alike/{bridge}/{id}     one answer to those that were ticked, each with its digest
 //	GET  /history                 what was decided, as the record has it; with ?call= all of one call
 //	GET  /remembered              the grants; POST takes one back
-//	GET  /bridges                 how each bridge is
+//	GET  /bridges                 how each bridge is; POST halts or resumes some
 //	GET  /events                  server-sent events of all bridges: what to look at again
 //	     /api/{bridge}/...        what bridge/inbox/socket serves, by the same handlers
 //

@@ -140,6 +140,14 @@ func (f *found) source(key string) *Source {
 	return f.sources[key]
 }
 
+// label is what people call the source of that key.
+func (f *found) label(key string) string {
+	if src := f.source(key); src != nil {
+		return src.Label
+	}
+	return key
+}
+
 // all are the sources, by their labels.
 func (f *found) all() (all []*Source) {
 	f.mu.Lock()

@@ -65,6 +65,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		element("noscript", element("meta", attribute{"http-equiv", "refresh"}, attribute{"content", "15"})),
 		element("h1", id("heading"), flag("data-live"), words(title)),
 		element("div", id("silent"), flag("data-live"), silent),
+		element("div", id("halted"), flag("data-live"), attribute{"aria-live", "polite"}, halts(r.Context(), s.all()...)),
 		element("div", id("none"), flag("data-live"), when(len(all) == 0, nothing(s.all()))),
 		element("ol", class("questions"), id("questions"), flag("data-live"), attribute{"aria-label", "Questions"}, rows),
 		element("div", id("more"), flag("data-live"), turn(from, len(shown), len(all))),
@@ -98,11 +99,14 @@ func row(ctx context.Context, i *item, now time.Time) piece {
 		return nil
 	}
 	version := v.Short + "." + strconv.Itoa(v.Have)
+	if _, frozen := v.Left(now); frozen {
+		version += ".halted"
+	}
 	return element("li", id("q."+i.at.Key+"."+i.ID), attribute{"data-version", version},
 		element("a", class("card"), href(i.address()),
 			element("span", class("asks"), asks(&v)),
 			when(!v.AboutPolicy, gist(&v)),
-			element("span", class("meta"), left(i.Deadline, now), element("bdi", words(i.at.Label)), element("code", words(v.Short)),
+			element("span", class("meta"), left(&v.Summary, now), element("bdi", words(i.at.Label)), element("code", words(v.Short)),
 				when(v.Needs() != "", element("span", words("needs "+v.Needs()))), when(len(v.Banner) > 0, element("span", class("alarm"), words("holds what cannot be seen"))),
 				when(v.Elsewhere != "", element("span", words(v.Elsewhere))))))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -70,9 +71,13 @@ func clock(at, now time.Time) piece {
 	return element("time", attribute{"datetime", at.UTC().Format(time.RFC3339)}, attribute{"title", text.Stamp(at)}, words(text.Moment(at, now)))
 }
 
-// left counts down; the script keeps counting.
-func left(till, now time.Time) piece {
-	remaining := till.Sub(now)
+// left counts down; the script keeps counting. Where the bridge is halted it stands still.
+func left(q *approval.Summary, now time.Time) piece {
+	remaining, frozen := q.Left(now)
+	if frozen {
+		return element("span", class("left"), words("halted, "+text.Left(remaining)))
+	}
+	till := q.Deadline
 	return element("time", class("left"), attribute{"data-left", remaining.Truncate(time.Second).String()}, attribute{"datetime", till.UTC().Format(time.RFC3339)},
 		attribute{"title", "Decide by " + text.Stamp(till)}, when(remaining < time.Minute, attribute{"data-late", "yes"}), words(text.Left(remaining)))
 }

@@ -35,7 +35,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong 
 	case err != nil:
 		s.page(w, r, http.StatusBadGateway, sheet{title: "The bridge does not answer", on: "/", body: pieces{back(), element("h1", words("The bridge does not answer")), element("p", words(err.Error()))}})
 	default:
-		s.page(w, r, status, sheet{title: "A question", on: "/", body: whole(src, &v, wrong, more(r.Context(), src, &v), time.Now())})
+		s.page(w, r, status, sheet{title: "A question", on: "/", body: whole(src, &v, wrong, halts(r.Context(), src), more(r.Context(), src, &v), time.Now())})
 	}
 }
 
@@ -53,14 +53,15 @@ func (s *Server) over(at place, wrong string) sheet {
 }
 
 // whole is all there is to see of a question, and the form that answers it.
-func whole(src *Source, v *approval.View, wrong string, alike piece, now time.Time) piece {
+func whole(src *Source, v *approval.View, wrong string, halts, alike piece, now time.Time) piece {
 	t := &tree{form: "answer", of: v.ID}
 	arguments := t.arguments(v)
 	return element("article", class("question"), attribute{"data-id", v.ID}, attribute{"data-digest", v.Digest}, attribute{"aria-labelledby", "heading"},
 		back(),
 		element("h1", id("heading"), asks(v)),
-		element("p", class("meta"), left(v.Deadline, now), element("bdi", words(src.Label)), element("span", words("digest "), element("code", words(v.Short)))),
+		element("p", class("meta"), id("meta"), flag("data-live"), left(&v.Summary, now), element("bdi", words(src.Label)), element("span", words("digest "), element("code", words(v.Short)))),
 		element("div", id("wrong"), attribute{"tabindex", "-1"}, when(wrong != "", element("p", class("warn"), attribute{"role", "alert"}, words(wrong)))),
+		element("div", id("halted"), flag("data-live"), attribute{"aria-live", "polite"}, halts),
 		warnings(v),
 		element("div", id("alike"), flag("data-live"), alike),
 		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), arguments)),
@@ -93,7 +94,14 @@ func circumstances(v *approval.View) piece {
 	}
 	return element("dl", id("circumstances"), flag("data-live"),
 		fact("Server says", v.ServerSays()), fact("Why asked", v.WhyAsked()), fact("Needs", v.Needs()), people(v), rest,
-		fact("Decide by", text.Stamp(v.Deadline.Local())), element("dt", words("Digest")), element("dd", element("code", words(v.Digest))))
+		fact("Decide by", decideBy(v)), element("dt", words("Digest")), element("dd", element("code", words(v.Digest))))
+}
+
+func decideBy(v *approval.View) string {
+	if left, frozen := v.Left(time.Time{}); frozen {
+		return "the time stands still, with " + text.Left(left)
+	}
+	return text.Stamp(v.Deadline.Local())
 }
 
 // standing is what a person's state means to who looks on.

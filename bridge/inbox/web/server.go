@@ -108,6 +108,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("GET /remembered", s.remembered)
 	mux.HandleFunc("POST /remembered", s.revoke)
 	mux.HandleFunc("GET /bridges", s.bridges)
+	mux.HandleFunc("POST /bridges", s.halt)
 	mux.HandleFunc("GET /events", s.events)
 	socket.Mount(mux, "/api/{bridge}", s.inboxOf, patience)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {

@@ -55,10 +55,10 @@ function put(page) {
     const here = document.getElementById(next.id);
     if (!here) continue;
     if (here.matches("ol")) fresh += keep(here, next);
-    else if (!here.isEqualNode(next) && !here.contains(document.activeElement))
+    else if (!here.isEqualNode(next) && !here.contains(document.activeElement) && !here.querySelector("details[open]"))
       here.replaceChildren(...[...next.childNodes].map((n) => document.importNode(n, true)));
   }
-  if (fresh) say((fresh === 1 ? "A new question. " : fresh + " new questions. ") + document.getElementById("heading").textContent);
+  if (fresh && document.getElementById("questions")) say((fresh === 1 ? "A new question. " : fresh + " new questions. ") + document.getElementById("heading").textContent);
 }
 
 // A question that ended or changed stays on the screen, and its buttons do nothing more.
