@@ -95,7 +95,7 @@ func oneOf(v *approval.View, now time.Time) (one piece, unseen bool) {
 	return element("li", class("sheet"),
 		element("label", class("choice"), element("input", attribute{"type", "checkbox"}, attribute{"name", "q"}, attribute{"form", "answer"},
 			exact{"value", v.ID + " " + v.Digest}, flag("checked")), element("span", class("meta"), element("code", words(v.Short)), left(&v.Summary, now))),
-		warnings(v), arguments), len(t.long) > 0
+		warnings(v), planned(v), arguments), len(t.long) > 0
 }
 
 // answerTogether gives one answer to those that were ticked, one after the other, and says what

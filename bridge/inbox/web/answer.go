@@ -13,9 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// maxForm is how long an answer may be: fields of 64 KiB, each byte in three.
-const maxForm = 1 << 20
-
 // unread is why an answer was not taken that has to be given again.
 type unread string
 

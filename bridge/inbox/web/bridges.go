@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -99,14 +100,23 @@ func (s *Server) remembered(w http.ResponseWriter, r *http.Request) {
 }
 
 func grant(src *Source, g *inbox.Grant, now time.Time) piece {
-	until := map[string]string{"session": ", or until the bridge stops or the caller leaves"}[g.Keep]
+	what, until := words(" with exactly these arguments"), ""
+	switch g.Keep {
+	case approval.KeepPlan:
+		what = " as this plan says"
+	case "folder", "tool":
+		what = " with whatever arguments fit this"
+	}
+	if g.Keep != "always" && g.Keep != approval.KeepPlan {
+		until = ", or until the bridge stops or the caller leaves"
+	}
 	t := &tree{form: "none", of: "grant." + g.ID}
 	var arguments piece
 	if g.Args != nil {
 		arguments = t.shown(g.Args)
 	}
 	return element("li", class("sheet"),
-		element("p", class("asks"), name(g.Caller), words(" may run "), name(g.Tool), words(" with exactly these arguments")),
+		element("p", class("asks"), name(g.Caller), words(" may run "), name(g.What()), what),
 		arguments,
 		element("p", class("meta"), element("span", words("until "), clock(g.Until, now), words(until)), element("bdi", words(src.Label)),
 			element("span", words("agreed by "), element("bdi", words(inbox.Names(g.By))), words(", "), clock(g.Made, now)), element("code", words(g.ID))),

@@ -30,7 +30,10 @@ func warnings(v *approval.View) piece {
 			all = append(all, element("li", words(f.Text)))
 		}
 	}
-	if v.Via == "proposal" {
+	switch {
+	case len(v.Plan) > 0:
+		all = append(all, element("li", words("A plan: nothing runs by a yes, but what it covers is not asked about again.")))
+	case v.Via == "proposal":
 		all = append(all, element("li", words("A proposal: nobody has called yet. With a yes this bridge makes the call.")))
 	}
 	if slices.Contains(v.Hints, policy.MayDestroy) {
@@ -55,10 +58,6 @@ func form(src *Source, v *approval.View, long []string) piece {
 			delegate(v)))
 }
 
-func hidden(name, value string) piece {
-	return element("input", attribute{"type", "hidden"}, attribute{"name", name}, exact{"value", value})
-}
-
 func do(what, said, look string, unread bool) piece {
 	return element("button", class(look), attribute{"name", "do"}, attribute{"value", what}, when(unread, flag("formnovalidate")), words(said))
 }
@@ -77,14 +76,30 @@ func remember(v *approval.View) piece {
 		means := word
 		if i < len(v.RememberMeans) {
 			means = v.RememberMeans[i]
+		} else if kept[word] == "" {
+			continue // it reaches further than this call, and nobody says how far
 		}
 		all = append(all, element("label", class("choice"), element("input", attribute{"type", "radio"}, attribute{"name", "remember"}, attribute{"value", word}, when(i == 0, flag("checked"))),
-			element("span", element("strong", words(cmp.Or(kept[word], word))), words(": "+means))))
+			element("span", element("strong", words(cmp.Or(kept[word], wider[word], word))), words(": "+means))))
 	}
 	return element("fieldset", class("inner"), element("legend", words("If you allow it, remember that?")), all)
 }
 
-var kept = map[string]string{"once": "No", "session": "For the session", "always": "For longer"}
+// What of a yes is remembered: of this very call, and of others too.
+var (
+	kept  = map[string]string{"once": "No", "session": "For the session", "always": "For longer"}
+	wider = map[string]string{"folder": "For the folder", "tool": "For the tool, whatever its arguments"}
+)
+
+// planned says what a plan covers; nil where a question is about none.
+func planned(v *approval.View) piece {
+	if len(v.Plan) == 0 {
+		return nil
+	}
+	return element("dl", class("plan"), each(v.Plan, func(f approval.Fact) piece {
+		return pieces{element("dt", words(f.Name)), element("dd", element("bdi", words(f.Text)))}
+	}))
+}
 
 // fields are what may be changed before it runs.
 func fields(v *approval.View) piece {

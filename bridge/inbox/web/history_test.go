@@ -15,6 +15,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -109,6 +110,51 @@ func TestWhatIsRememberedIsTakenBack(t *testing.T) {
 	}
 	if got := b.post("/remembered", form); got.status != http.StatusSeeOther || len(grants(t, h)) != 0 {
 		t.Errorf("%d", got.status)
+	}
+}
+
+// Who has a yes remembered for more than one call reads what for, before and afterwards.
+func TestWhatIsRememberedOfMoreThanOneCallSaysSo(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	q := inboxtest.Write(`{"path":"/notes/a","text":"x"}`)
+	q.Terms.Remember, q.Terms.Folder = []string{"session", "folder", "tool"}, "/path"
+	id := h.Ask(q)
+	page := b.get("/q/notes/" + id).body
+	for _, want := range []string{`value="folder"`, "For the folder", "/notes", "For the tool, whatever its arguments", "every call of write_file"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	yes := form(t, page, "allow")
+	yes.Set("remember", "folder")
+	b.post("/q/notes/"+id, yes)
+	allowed(t, h, id)
+	if page := b.get("/remembered").body; !strings.Contains(page, "with whatever arguments fit this") || !strings.Contains(page, "under") || strings.Contains(page, "exactly these") {
+		t.Errorf("%s", page)
+	}
+}
+
+// What a plan covers is shown before its arguments, and what is left of it afterwards.
+func TestAPlanIsShownWhole(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	q := inboxtest.Write(`{"items":[{"tool":"add_note","args":{"/text":{"any":true}},"uses":3}],"seconds":600}`)
+	q.Via, q.Method, q.Tool = "proposal", plan.Method, ""
+	p, err := plan.Parse(q.Args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Terms.Edit = approval.EditsOf(p)
+	id := h.Ask(q)
+	page := b.get("/q/notes/" + id).body
+	for _, want := range []string{"A plan: nothing runs by a yes", "What would run unasked", "<dt>Item 1</dt>", "these calls of the same caller, and no others", `name="field.uses1"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "this bridge makes the call") || strings.Count(page, "<dt>Item 1</dt>") != 1 {
+		t.Errorf("it says what is not so, or twice:\n%s", page)
 	}
 }
 

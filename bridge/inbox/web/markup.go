@@ -112,3 +112,8 @@ func each[T any](all []T, f func(T) piece) piece {
 // name is what others call themselves or their things: in a frame of its own, which neither
 // its words nor its direction of writing get out of.
 func name(s string) piece { return element("bdi", class("name"), words(s)) }
+
+// hidden is what a form sends beside what people fill in.
+func hidden(name, value string) piece {
+	return element("input", attribute{"type", "hidden"}, attribute{"name", name}, exact{"value", value})
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func whole(src *Source, v *approval.View, wrong string, halts, alike piece, now 
 		element("div", id("halted"), flag("data-live"), attribute{"aria-live", "polite"}, halts),
 		warnings(v),
 		element("div", id("alike"), flag("data-live"), alike),
-		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), arguments)),
+		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), planned(v), arguments)),
 		changes(v, now),
 		element("section", attribute{"aria-labelledby", "about"}, element("h2", id("about"), words("About it")), circumstances(v)),
 		form(src, v, t.long),
@@ -72,6 +73,9 @@ func whole(src *Source, v *approval.View, wrong string, halts, alike piece, now 
 }
 
 func argumentsAre(v *approval.View) string {
+	if len(v.Plan) > 0 {
+		return "What would run unasked"
+	}
 	if v.AboutPolicy {
 		return "What the file may let through, or keep from people"
 	}
@@ -89,7 +93,9 @@ func circumstances(v *approval.View) piece {
 		switch f.Name {
 		case "Warning", "Decide by", "Rule", "Needs", "Tool", "Caller", "Digest":
 		default:
-			rest = append(rest, fact(f.Name, f.Text))
+			if !slices.Contains(v.Plan, f) {
+				rest = append(rest, fact(f.Name, f.Text))
+			}
 		}
 	}
 	return element("dl", id("circumstances"), flag("data-live"),

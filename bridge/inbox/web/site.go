@@ -14,7 +14,8 @@ const (
 	patience   = 10 * time.Second // how long a browser may take to read what it asked for
 	lookTime   = time.Second      // how long the first page may wait for what bridges there are
 	maxHeader  = 16 << 10
-	maxClients = 128 // connections at one time
+	maxForm    = 1 << 20 // what is sent with a form: fields of 64 KiB, each byte in three
+	maxClients = 128     // connections at one time
 )
 
 // Options are what a Server is opened with. Only or Find must be given.
