@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/arguments"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
@@ -115,6 +116,10 @@ type Standing struct {
 	Word       string // allow, ask, deny, or depends where arguments or limits decide
 	SomeDenied bool   // some arguments are denied, and Word, which is allow or ask, is for all others
 }
+
+// Denies reports whether some arguments of this tool are denied, while others are not. Of a
+// tool that has none, none can be.
+func (s Standing) Denies(t Tool) bool { return s.SomeDenied && arguments.Words(t.InputSchema) != "" }
 
 // Standing asks a bridge what its rules say of our own calls of these tools, by tool. Of what it
 // does not answer within a second nothing is said: only our bridges do.

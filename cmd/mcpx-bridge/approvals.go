@@ -201,6 +201,7 @@ func (p *program) showQuestion(ctx context.Context, name string) error {
 
 // decide answers the question of that name.
 func (p *program) decide(ctx context.Context, name string, allow bool) error {
+	p.promised = true
 	q, v, err := p.question(ctx, name)
 	if err != nil {
 		return err

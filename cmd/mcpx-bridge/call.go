@@ -35,7 +35,8 @@ NAME is a tool's name in serve and in tools --format openai or anthropic:
 peer__tool. A model's call can be pasted as it is: the arguments may also be a
 JSON text that holds the object, as OpenAI's API sends them.
 
-It prints the text of the answer, or with --json the whole answer as it came.
+It prints the text of the answer, or with --json the whole answer as it came. If
+there is none, --json prints {"error":{"message":…,"exit":…}} with the exit code.
 stderr has the progress, and says who is asked if people have to agree. The call
 waits for them as long as the question does, and its time begins when they have
 decided; with --timeout it ends earlier. An interrupt cancels the call.
@@ -48,7 +49,7 @@ Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused
   mcpx-bridge call weather__forecast '"{\"city\":\"Oslo\",\"days\":3}"'`,
 		Args: help.InUTF8(help.Positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p.s.Bounded = cmd.Flags().Changed("timeout")
+			p.s.Bounded, p.promised = cmd.Flags().Changed("timeout"), true
 			if name, rest, ok := exportedWords(args); ok {
 				return p.call(cmd.Context(), "", name, rest)
 			}

@@ -59,13 +59,7 @@ func complain(w io.Writer, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	f, ok := errors.AsType[*failure](err)
-	if !ok {
-		f = &failure{Exit: exitFailed, Err: err}
-		if errors.Is(err, errSignalled) {
-			f.Exit = exitInterrupted
-		}
-	}
+	f := failureOf(err)
 	if f.Err == nil {
 		return f.Exit
 	}
@@ -77,6 +71,18 @@ func complain(w io.Writer, err error) int {
 		fmt.Fprintf(w, "mcpx-bridge: hint: %s\n", text.Line(h))
 	}
 	return f.Exit
+}
+
+// failureOf is err as a failure.
+func failureOf(err error) *failure {
+	f, ok := errors.AsType[*failure](err)
+	switch {
+	case ok:
+		return f
+	case errors.Is(err, errSignalled):
+		return &failure{Exit: exitInterrupted, Err: err}
+	}
+	return &failure{Exit: exitFailed, Err: err}
 }
 
 func newLog(w io.Writer, level, format string) (*slog.Logger, error) {

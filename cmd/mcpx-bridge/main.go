@@ -110,6 +110,7 @@ func run(ctx context.Context, args []string, e env) int {
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	err := root.ExecuteContext(ctx)
+	p.keepPromise(err)
 	last := e.stderr
 	if p.errors != nil {
 		defer p.errors.Close()
@@ -119,4 +120,21 @@ func run(ctx context.Context, args []string, e env) int {
 		err = f
 	}
 	return complain(last, err)
+}
+
+// keepPromise prints the failure of a command that has not printed the object it promised.
+func (p *program) keepPromise(err error) {
+	if err == nil || !p.promised || !p.s.JSON || p.printed.Load() {
+		return
+	}
+	f := failureOf(err)
+	var said struct {
+		Error struct {
+			Message string   `json:"message"`
+			Exit    int      `json:"exit"`
+			Hints   []string `json:"hints,omitempty"`
+		} `json:"error"`
+	}
+	said.Error.Message, said.Error.Exit, said.Error.Hints = err.Error(), f.Exit, f.Hint
+	p.print(jsonLine(said))
 }

@@ -53,6 +53,8 @@ type program struct {
 	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
 	lookedOn  bool                    // stderr is a terminal, whatever it goes through
 	unprinted atomic.Pointer[failure] // why something could not be printed
+	printed   atomic.Bool             // something was, or that was tried
+	promised  bool                    // with --json exactly one object is printed, be it of a failure
 }
 
 // print writes to stdout. Its first failure is how the program ends, whether or
@@ -62,6 +64,7 @@ func (p *program) print(out []byte) error {
 	if p.s.JSON {
 		out = text.EscapeJSON(out)
 	}
+	p.printed.Store(true)
 	_, err := p.stdout.Write(out)
 	if err == nil {
 		return nil

@@ -50,7 +50,10 @@ took this seat, 130 interrupted.`,
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive
   mcpx-bridge propose notes --plan plan.json --id intern`,
 		Args: help.InUTF8(help.Positional(1, -1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.propose(cmd.Context(), cmd.Flags(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.promised = true
+			return p.propose(cmd.Context(), cmd.Flags(), args)
+		},
 	}
 	f := cmd.Flags()
 	p.s.roomFlags(f)

@@ -25,7 +25,8 @@ arguments or limits). With a * some arguments are denied.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
-  json       one tool per line, as its server defines it, with its peer
+  json       one tool per line, as its server defines it, with its peer, and FOR YOU
+             as for_you and some_denied (which is the *)
   openai     a list for the "tools" of OpenAI's API, named peer__tool
   anthropic  the same for Anthropic's API
 
@@ -51,10 +52,10 @@ characters. stderr says how many tools are left out.`,
 	return cmd
 }
 
-// formats say how a list of tools is written; a table is drawn.
+// formats say how a list of tools is written; a table is drawn, and json says how we stand with each.
 var formats = map[string]func([]tool) []byte{
 	"table":     nil,
-	"json":      export.JSON,
+	"json":      nil,
 	"openai":    export.OpenAI,
 	"anthropic": export.Anthropic,
 }
@@ -90,9 +91,12 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 		return err
 	}
 	shown := p.chosen(c.Tools)
-	if write != nil {
+	switch {
+	case write != nil:
 		err = p.print(write(shown))
-	} else {
+	case p.s.Format == "json":
+		err = p.print(export.JSON(shown, q.Standings(ctx, shown)))
+	default:
 		rows, note := view.Tools(shown, q.Standings(ctx, shown))
 		if len(args) == 1 && p.columns() > 0 {
 			rows = view.OfOne(rows)

@@ -61,12 +61,16 @@ func pairOf(t client.Tool) desktop.Pair { return desktop.Pair{Peer: t.Peer, Name
 // MostFunctions is how many functions OpenAI's API takes at one time.
 const MostFunctions = 128
 
-// JSON is one tool on a line, as its server defines it, with its peer.
-func JSON(all []client.Tool) (out []byte) {
+// JSON is one tool on a line, as its server defines it, with its peer, and what the rules of
+// that say of our calls where it says any; standing is by peer and tool.
+func JSON(all []client.Tool, standing map[string]map[string]client.Standing) (out []byte) {
 	for _, t := range all {
 		peer, _ := json.Marshal(t.Peer) // a string cannot fail
-		line := slices.Concat([]byte(`{"peer":`), peer, []byte(`,"tool":`), rawjson.OneLine(t.Raw), []byte("}\n"))
-		out = append(out, text.EscapeJSON(line)...)
+		line := slices.Concat([]byte(`{"peer":`), peer, []byte(`,"tool":`), rawjson.OneLine(t.Raw))
+		if said, known := standing[t.Peer][t.Name]; known {
+			line = fmt.Appendf(line, `,"for_you":%q,"some_denied":%t`, said.Word, said.Denies(t))
+		}
+		out = append(out, text.EscapeJSON(append(line, "}\n"...))...)
 	}
 	return out
 }

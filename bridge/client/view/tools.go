@@ -14,13 +14,12 @@ import (
 func Tools(all []client.Tool, standing map[string]map[string]client.Standing) (rows [][]string, note string) {
 	rows = [][]string{{"PEER", "TOOL", "FOR YOU", "ARGUMENTS", "DESCRIPTION"}}
 	for _, t := range all {
-		arguments := arguments.Words(t.InputSchema)
 		said := standing[t.Peer][t.Name]
-		if said.SomeDenied && arguments != "" { // of none, none can be denied
+		if said.Denies(t) {
 			said.Word += "*"
 			note = "* means that some arguments are denied"
 		}
-		rows = append(rows, []string{t.Peer, t.Name, said.Word, arguments, strings.Join(strings.Fields(t.Description), " ")})
+		rows = append(rows, []string{t.Peer, t.Name, said.Word, arguments.Words(t.InputSchema), strings.Join(strings.Fields(t.Description), " ")})
 	}
 	return without(rows, 2), note
 }

@@ -3,9 +3,11 @@ package view_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/export"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client/view"
 )
 
@@ -22,6 +24,10 @@ func TestNoArgumentIsDeniedOfAToolThatHasNone(t *testing.T) {
 	both, note := view.Tools([]client.Tool{tool("roots", `{}`), tool("read", `{"properties":{"path":{}}}`)}, standing)
 	if both[2][2] != "ask*" || note != "* means that some arguments are denied" {
 		t.Errorf("%q, with a note: %q", both, note)
+	}
+	json := string(export.JSON([]client.Tool{tool("roots", `{}`), tool("read", `{"properties":{"path":{}}}`), tool("odd", `{}`)}, standing))
+	if !strings.Contains(json, `"for_you":"allow","some_denied":false}`) || !strings.Contains(json, `"for_you":"ask","some_denied":true}`) || strings.Count(json, "for_you") != 2 {
+		t.Errorf("in JSON: %s", json)
 	}
 	if got := view.OfOne(both)[2]; !slices.Equal(got, []string{"read", "ask*", "[path]", ""}) {
 		t.Errorf("for whoever knows whose it is: %q", got)
