@@ -77,7 +77,7 @@ func (h *Heard) how(whom, what string) string {
 	code := int(h.Code)
 	refused := Refuses(code)
 	switch {
-	case h.Executed == No && code == CodeHalted:
+	case h.Executed == No && (code == CodeHalted || code == codeAuditUnavailable):
 		return whom + " runs nothing now" // whatever was asked on the way to a call
 	case h.Executed == No && (!refused || code == codeWithdrawn):
 		return whom + " did not run " + what
