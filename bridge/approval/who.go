@@ -1,6 +1,10 @@
 package approval
 
-import "github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+import (
+	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
 
 // A Door is the way by which a person is reached and answers.
 type Door uint8
@@ -32,24 +36,31 @@ func named(name string) Who {
 	return Participant(name)
 }
 
-// String is the name a policy gives them.
+// String is the name a policy gives them. A participant who has the name of a door, whom no
+// policy can mean, is "participant local" or "participant host": no id has a space.
 func (w Who) String() string {
-	switch w.Door {
-	case Local:
+	switch {
+	case w.Door == Local:
 		return "local"
-	case Host:
+	case w.Door == Host:
 		return "host"
+	case named(w.ID) != w:
+		return namesake + w.ID
 	}
 	return w.ID
 }
 
-// MarshalText writes the name a policy gives them.
+const namesake = "participant "
+
+// MarshalText writes what String says.
 func (w Who) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText reads such a name as a policy does: a participant who goes by "local"
-// or "host" is not told from the doors of these names, so nothing is decided by it.
+// UnmarshalText reads what String says.
 func (w *Who) UnmarshalText(name []byte) error {
 	*w = named(string(name))
+	if id, is := strings.CutPrefix(string(name), namesake); is {
+		*w = Participant(id)
+	}
 	return nil
 }
 

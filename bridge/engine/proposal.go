@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -185,7 +186,7 @@ func (e *Engine) noted(a proposal.Noted) {
 	r := about(a.Life)
 	r.Event, r.Reason, r.Detail, r.State = a.Event, a.Reason, a.Detail, a.State.String()
 	if a.By != "" {
-		r.By = []string{a.By}
+		r.By = []string{approval.Participant(a.By).String()}
 	}
 	switch a.Event {
 	case record.Proposed:

@@ -135,7 +135,8 @@ type Layout struct {
 }
 
 // Line is a record on one line, as [Words]; path is that of its log. In a terminal where the gist
-// of it and who decided have no room on that, they go on in lines that begin with two spaces.
+// of it, who decided and its call have no room on that, they go on in lines that begin with two
+// spaces.
 func (l Layout) Line(r *audit.Record, path string) string {
 	cells, first := l.cells(r, l.Bridges[path])
 	if l.Columns == 0 {
@@ -159,7 +160,7 @@ func (l Layout) words(r *audit.Record, name string) string {
 }
 
 // cells are what a line says. The first of them are when and which, the gist, and
-// in a terminal who decided.
+// in a terminal who decided and the call, which audit show --call takes.
 func (l Layout) cells(r *audit.Record, name string) (cells []string, first int) {
 	if r.Event == "" {
 		return []string{l.head("?", "?", name), text.Cell(clipped(string(r.Text)))}, 1
@@ -177,13 +178,17 @@ func (l Layout) cells(r *audit.Record, name string) (cells []string, first int) 
 		cells = append(cells, what)
 		said = append(said, used...)
 	}
-	first = len(cells)
+	gist := len(cells)
+	first = gist
 	for name, value := range r.Members() {
 		if slices.Contains(said, name) || goesWithoutSaying(r, name, value) {
 			continue
 		}
 		cell, at := text.Cell(name)+"="+shownValue(value), len(cells)
-		if name == "by" && l.Columns > 0 {
+		switch {
+		case l.Columns > 0 && name == "by":
+			at, first = gist, first+1
+		case l.Columns > 0 && name == "call":
 			at, first = first, first+1
 		}
 		cells = slices.Insert(cells, at, cell)

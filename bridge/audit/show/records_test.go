@@ -110,13 +110,14 @@ func TestEverySpellingOfSince(t *testing.T) {
 	}
 }
 
-// Who decided was behind the end of a line, and of which tool in a narrow terminal too.
+// Who decided was behind the end of a line, and of which tool in a narrow terminal too; a call
+// was cut, which audit show --call takes whole.
 func TestWhoDecidedIsOnTheScreen(t *testing.T) {
 	r := audit.ReadRecord(audit.Line{Text: []byte(`{"seq":9,"ts":"2026-01-31T12:00:00.000000Z","event":"decided","call":"08ca10b8-26","from":"cli-0123abcd","method":"tools/call","tool":"write_file","verdict":"allow","rule":"writes","question":"0815","by":["ann","bob"]}`)})
 	for columns, want := range map[int]string{
-		88: "  filesystem  decided     allow write_file for cli-0123abcd  by=ann,bob  …",
+		88: "  filesystem  decided     allow write_file for cli-0123abcd  by=ann,bob\n  call=08ca10b8-26  rule=writes  question=0815",
 		80: "  filesystem  decided     allow write_file for cli-0123abcd\n  by=ann,bob  call=08ca10b8-26  rule=writes  question=0815",
-		60: "  filesystem  decided\n  allow write_file for cli-0123abcd  by=ann,bob  call=08ca1…",
+		60: "  filesystem  decided\n  allow write_file for cli-0123abcd  by=ann,bob\n  call=08ca10b8-26  rule=writes  question=0815",
 		40: "  filesystem  decided\n  allow write_file for cli-0123abcd\n  by=ann,bob  call=08ca10b8-26  rule=wr…",
 	} {
 		got := show.Layout{Columns: columns, Bridges: map[string]string{"x": "filesystem"}}.Line(&r, "x")

@@ -91,6 +91,12 @@ func Words(r *record.Record) string {
 			return text.Series(r.By, 0) + " wanted to pass it on to somebody who cannot be asked, and decides as before" + question(r)
 		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
+	case record.LateAnswer:
+		return "a late answer of " + who(r) + " counts for nothing (" + strings.ReplaceAll(cmp.Or(r.Reason, "not_open"), "_", " ") + ")" + question(r)
+	case record.ForeignAnswer:
+		return "an answer of " + who(r) + " counts for nothing (" + strings.ReplaceAll(r.Reason, "_", " ") + ")" + question(r)
+	case record.Security:
+		return securityInWords(r, what)
 	case record.Decided:
 		return decidedInWords(r, what) + question(r)
 	case record.ReloadWaiting:
@@ -193,6 +199,21 @@ func haltInWords(r *record.Record) string {
 	}
 	return out
 }
+
+// securityInWords says what should not have been, and by whom.
+func securityInWords(r *record.Record, what string) string {
+	out := "security: " + strings.ReplaceAll(r.Reason, "_", " ")
+	if what != "" {
+		out += ", " + what
+	}
+	if len(r.By) > 0 {
+		out += ", by " + people(r.By)
+	}
+	return out
+}
+
+// who is whose answer it is.
+func who(r *record.Record) string { return cmp.Or(people(r.By), text.Person(r.From), "somebody") }
 
 // people are who decided, for whoever does not know the names that policies have.
 func people(names []string) string {

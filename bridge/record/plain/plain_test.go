@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record/plain"
 )
@@ -101,6 +102,24 @@ func TestAHaltIsSaidInWords(t *testing.T) {
 	} {
 		if got := plain.Words(&r); got != want || plain.Level(&r) != slog.LevelWarn || len(plain.Details(&r)) != 0 {
 			t.Errorf("%q (%v, %v), want %q", got, plain.Level(&r), plain.Details(&r), want)
+		}
+	}
+}
+
+// The log said "security" and "late answer", and not whose; a participant called local read like
+// the person at the bridge.
+func TestWhatCountsForNothingSaysWhose(t *testing.T) {
+	namesake := approval.Participant("local").String()
+	for want, r := range map[string]record.Record{
+		"a late answer of bob counts for nothing (already answered) [9c01d2ee]":      {Event: record.LateAnswer, By: []string{"bob"}, Reason: "already_answered", Digest: "9c01d2ee"},
+		"a late answer of the person at the client counts for nothing (not open)":    {Event: record.LateAnswer, From: "host"},
+		"an answer of participant local counts for nothing (wrong sender)":           {Event: record.ForeignAnswer, By: []string{namesake}, Reason: "wrong_sender"},
+		"an answer of the person at the bridge counts for nothing (digest mismatch)": {Event: record.ForeignAnswer, By: []string{"local"}, Reason: "digest_mismatch"},
+		"security: withdraw not proposer, write_file, by bob":                        {Event: record.Security, By: []string{"bob"}, From: "ann", Tool: "write_file", Reason: "withdraw_not_proposer"},
+		"security: child unexpected response":                                        {Event: record.Security, Reason: "child_unexpected_response"},
+	} {
+		if got := plain.Words(&r); got != want {
+			t.Errorf("%q, not %q", got, want)
 		}
 	}
 }
