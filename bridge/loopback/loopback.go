@@ -1,6 +1,7 @@
 // Package loopback says what is this machine by name. Who may be spoken to in clear text,
 // and which pages may speak to a gateway, hang on it, and must not be answered in two ways.
-// It looks nothing up.
+// It looks nothing up. And it says which user of this machine is at the other end of a
+// connection, where the system does.
 package loopback
 
 import (

@@ -22,7 +22,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 
 // redeem logs a browser in.
 func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
-	cookie := s.guard.redeem(r.PathValue("link"), time.Now())
+	cookie := s.guard.redeem(r.PathValue("link"), userOf(r), time.Now())
 	if cookie == nil {
 		s.page(w, r, http.StatusGone, away("This link was used, or is too old."))
 		return

@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,7 +20,27 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is another user's program when it is told to.
+func TestMain(m *testing.M) {
+	if at := os.Getenv("TEST_KNOCK_AT"); at != "" {
+		knock(at, os.Getenv("TEST_KNOCK_WITH"))
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// knock asks for a page with a cookie, and says what came of it.
+func knock(at, cookie string) {
+	r, _ := http.NewRequest(http.MethodGet, at, nil) // the address is ours
+	r.Header.Set("Cookie", cookie)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(got.StatusCode)
+}
 
 // serve serves the page of some inboxes until the test ends.
 func serve(t testing.TB, all ...*web.Source) *web.Server {

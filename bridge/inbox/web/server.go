@@ -31,7 +31,7 @@ func Open(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, at: at, guard: newGuard(at.Addr())}
 	s.mux = s.routes()
-	s.http = &http.Server{Handler: socket.Unrecovered(s), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: readTime, ReadTimeout: readTime,
+	s.http = &http.Server{Handler: socket.Unrecovered(s), ConnContext: withUser, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: readTime, ReadTimeout: readTime,
 		WriteTimeout: patience, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	return s, nil
 }

@@ -1,12 +1,16 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 )
 
 // linkTime is how long a link that nobody has used lets somebody in: whoever finds it in a
@@ -22,7 +26,30 @@ type sessions struct {
 
 	mu    sync.Mutex
 	links map[[sha256.Size]byte]time.Time // until when they work
-	in    [][sha256.Size]byte             // browsers, the oldest first
+	in    []session                       // the oldest first
+}
+
+// A session is a browser that is logged in. Cookies know no ports: a browser gives them also to
+// what another user of this machine has at another port, so that a cookie counts for the user
+// alone whose it was first.
+type session struct {
+	digest [sha256.Size]byte
+	user   int // see loopback.User
+}
+
+type userKey struct{}
+
+// withUser has requests of a connection tell whose it is; who asks pays for the answer, once.
+func withUser(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, userKey{}, sync.OnceValue(func() int { return loopback.User(c) }))
+}
+
+// userOf is the user of this machine who sent a request, -1 where that is not known.
+func userOf(r *http.Request) int {
+	if user, is := r.Context().Value(userKey{}).(func() int); is {
+		return user()
+	}
+	return -1
 }
 
 func newSessions() *sessions {
@@ -51,8 +78,8 @@ func (s *sessions) waits(secret string, now time.Time) bool {
 	return ok && until.After(now)
 }
 
-// redeem lets a browser in for a link, which works no more; nil if it does not.
-func (s *sessions) redeem(secret string, now time.Time) *http.Cookie {
+// redeem lets a browser of a user in for a link, which works no more; nil if it does not.
+func (s *sessions) redeem(secret string, user int, now time.Time) *http.Cookie {
 	digest := sha256.Sum256([]byte(secret))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +89,7 @@ func (s *sessions) redeem(secret string, now time.Time) *http.Cookie {
 		return nil
 	}
 	token := rand.Text()
-	s.in = append(s.in, sha256.Sum256([]byte(token)))
+	s.in = append(s.in, session{sha256.Sum256([]byte(token)), user})
 	if len(s.in) > mostSessions {
 		s.in = s.in[1:]
 	}
@@ -75,12 +102,18 @@ func (s *sessions) has(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	digest := sha256.Sum256([]byte(c.Value))
+	user, known := s.userWith(sha256.Sum256([]byte(c.Value)))
+	return known && user == userOf(r)
+}
+
+// userWith is whose cookie it is that has a digest.
+func (s *sessions) userWith(digest [sha256.Size]byte) (user int, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := 0
 	for i := range s.in {
-		found |= subtle.ConstantTimeCompare(s.in[i][:], digest[:])
+		if subtle.ConstantTimeCompare(s.in[i].digest[:], digest[:]) == 1 {
+			user, known = s.in[i].user, true
+		}
 	}
-	return found == 1
+	return user, known
 }
