@@ -57,7 +57,7 @@ check: ## formatting, vet, staticcheck, tidiness, six platforms; changes nothing
 	@echo "gofmt -l $(ROOMS)"; unformatted=$$(gofmt -l $(ROOMS)); test -z "$$unformatted" || { echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags real ./examples/real
-	$(GO) vet -tags chrome ./bridge/inbox/web
+	$(GO) vet -tags chrome ./bridge/inbox/web ./bridge/desktop
 	$(GO) fix -diff ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
@@ -90,10 +90,10 @@ bench-md: ## the same, and what it prints goes into BENCH.md and docs/speed.md, 
 soak: ## MINUTES (10) of load on real processes, with a fault every 5 s; calls and faults chosen as before: SOAK="-seed 7" (Linux)
 	@$(GO) run ./examples/soak -minutes $(MINUTES) $(SOAK)
 
-test-page: ## the page in Chromium, which apt-get installs if it is not here; says so where there is none
+test-page: ## the page, and the card in clients, in Chromium, which apt-get installs if it is not here; says so where there is none
 	@$(CHROMIUM) || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 || true
 	@if $(CHROMIUM); then \
-		$(GO) test -tags chrome -count=1 -run 'TestInABrowser|TestPictures' ./bridge/inbox/web; \
+		$(GO) test -tags chrome -count=1 -run 'TestInABrowser|TestPictures' ./bridge/inbox/web ./bridge/desktop; \
 	else \
 		echo "test-page: NOT CHECKED: there is no Chromium here, and none could be installed" >&2; \
 	fi

@@ -15,12 +15,16 @@ import (
 // asked takes a question. One that is too long for a client's dialog is not cut:
 // it is answered where it can be read.
 func (f *Proxy) asked(q Question) {
-	long := len(q.Text)+len(q.Schema()) > maxShown
-	if long {
+	asked := &question{Question: q}
+	if asked.size() > maxShown {
+		asked.failed = true
 		f.note("a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest)
 	}
-	f.questions = append(f.questions, &question{Question: q, failed: long})
+	f.questions = append(f.questions, asked)
 }
+
+// size is how many bytes a client is to show.
+func (q *question) size() int { return len(q.Text) + len(q.Schema()) }
 
 func (f *Proxy) openDialog(q *question) {
 	f.dialogged++
@@ -51,11 +55,12 @@ func (f *Proxy) dialogAnswered(m *jsonrpc.Message) {
 }
 
 // decide takes the client's answer. What is not a choice of those offered is a
-// no.
-func (f *Proxy) decide(q *question, result []byte) {
+// no. It returns what is said of it.
+func (f *Proxy) decide(q *question, result []byte) (said string) {
 	r, said := q.read(result)
 	f.endQuestion(q, said)
 	f.do(Decide{q.ID, r})
+	return said
 }
 
 // endQuestion tells those that wait for it what became of a question.

@@ -242,6 +242,9 @@ func (f *Proxy) outOfPatience(r *request) {
 	where := ""
 	if strings.Contains(c.note, "approval") {
 		where = " If it waits for you, the command mcpx-bridge approve lets you decide."
+		if f.showsCard(r) {
+			where = " If it waits for the person here, mcpx_approvals shows that person a card to decide on."
+		}
 	}
 	text := fmt.Sprintf("%s at %s %s. To get the answer call mcpx_result with the ticket %q, or make the same call again: it does not run twice.%s",
 		clip(c.pair.Name, 80), clip(c.pair.Peer, 80), what, c.ticket, where)

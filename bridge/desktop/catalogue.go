@@ -125,20 +125,28 @@ func (f *Proxy) compile(k int) {
 	}
 	c.names.Keep(func(p Pair) bool { return f.definition(k, p) != nil })
 	parts := [][]byte{}
-	if k == tools {
-		parts = append(parts, f.own...)
-	}
-	own := len(parts)
 	shown, forApps := f.chosen(k)
 	for _, e := range shown {
 		parts = f.appendEntry(parts, k, e)
 	}
-	c.count = len(parts) - own
-	c.plain = listOfKind(k, parts)
+	c.count = len(parts)
+	own, ownApps := f.ours(k)
+	c.plain = listOfKind(k, own, parts)
 	for _, e := range forApps {
 		parts = f.appendEntry(parts, k, e)
 	}
-	c.list = listOfKind(k, parts)
+	c.list = listOfKind(k, ownApps, parts)
+}
+
+// ours are what we offer of a kind ourselves, and what to who shows apps.
+func (f *Proxy) ours(k int) (all, forApps [][]byte) {
+	switch {
+	case k == tools:
+		return f.own, f.ownApps
+	case k == resources && f.c.Card:
+		return nil, [][]byte{cardEntry()}
+	}
+	return nil, nil
 }
 
 func (f *Proxy) appendEntry(parts [][]byte, k int, e entry) [][]byte {
@@ -148,8 +156,8 @@ func (f *Proxy) appendEntry(parts [][]byte, k int, e entry) [][]byte {
 	return parts
 }
 
-func listOfKind(k int, parts [][]byte) []byte {
-	return slices.Concat([]byte(`{"`+kinds[k].member+`":[`), bytes.Join(parts, []byte(",")), []byte("]}"))
+func listOfKind(k int, own, parts [][]byte) []byte {
+	return slices.Concat([]byte(`{"`+kinds[k].member+`":[`), bytes.Join(slices.Concat(own, parts), []byte(",")), []byte("]}"))
 }
 
 // chosen are the entries that are shown: all, or as many tools as the limit

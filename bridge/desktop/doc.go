@@ -13,5 +13,6 @@
 // protocol's own words are mcp-go's (words.go), which is handed nothing that
 // a stranger wrote.
 // Whatever the client's model says decides nothing: a question that somebody
-// puts to this participant is answered by the client's own elicitation alone.
+// puts to this participant is answered by the client's own elicitation, or on the
+// card that clients show which show apps (card.go).
 package desktop

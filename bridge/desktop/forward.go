@@ -38,9 +38,11 @@ func (f *Proxy) readResource(r *request) {
 		f.refuse(r, codeInvalidParams, "a resource has a uri, which is a string", nil)
 		return
 	}
-	f.whenOpen(resources, r, func() {
-		f.readWhose(r, uri)
-	})
+	if uri == cardURI && f.showsCard(r) {
+		f.readCard(r)
+		return
+	}
+	f.whenOpen(resources, r, func() { f.readWhose(r, uri) })
 }
 
 // readWhose reads a resource of whoever has it. An app may mean it by the address that its

@@ -132,6 +132,14 @@ func withMembers(object []byte, members string) []byte {
 	return slices.Concat([]byte("{"+members+","), rest)
 }
 
+// orNothing is an object without members for what is none, which is a no.
+func orNothing(raw []byte) []byte {
+	if !isObject(raw) {
+		return []byte("{}")
+	}
+	return raw
+}
+
 func orNull(id []byte) []byte {
 	if len(id) == 0 {
 		return []byte("null")

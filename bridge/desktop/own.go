@@ -14,48 +14,90 @@ import (
 )
 
 // An ownTool is one of the tools that are always there, for clients that do not hear of
-// changes. None of them decides anything, whatever its arguments are.
+// changes. None of them decides anything, whatever its arguments are, but for the one that
+// is for our own card.
 type ownTool struct {
 	name, title, does string
 	takes             string             // the schema of its arguments
 	hints             mcp.ToolAnnotation // all four, for those left out are read as the worst
+	ui                any                // what it is to an app, nil if nothing
 	answer            func(*Proxy, *request) *mcp.CallToolResult
 }
 
+func hints(reads, destroys, again, outside bool) mcp.ToolAnnotation {
+	return mcp.ToolAnnotation{ReadOnlyHint: &reads, DestructiveHint: &destroys, IdempotentHint: &again, OpenWorldHint: &outside}
+}
+
 func ownTools() [ownCount]ownTool {
-	hints := func(reads, destroys, again, outside bool) mcp.ToolAnnotation {
-		return mcp.ToolAnnotation{ReadOnlyHint: &reads, DestructiveHint: &destroys, IdempotentHint: &again, OpenWorldHint: &outside}
-	}
 	return [...]ownTool{
 		{"mcpx_peers", "Who is here", "Lists the participants of the topic and their tools.",
 			`{"type":"object","properties":{"capability":{"type":"string","description":"list only participants with a tool whose name or description has this in it"}}}`,
-			hints(true, false, true, true), (*Proxy).answerPeers},
+			hints(true, false, true, true), nil, (*Proxy).answerPeers},
 		{"mcpx_call", "Call a participant's tool", "Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",
 			`{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
 				`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}`,
-			hints(false, true, false, true), (*Proxy).answerCall},
+			hints(false, true, false, true), nil, (*Proxy).answerCall},
 		{"mcpx_approvals", "Questions for the person here", "Puts the questions that wait for the person at this client before that person. Only the person answers them.",
 			`{"type":"object","properties":{}}`,
-			hints(false, false, true, false), (*Proxy).answerApprovals},
+			hints(false, false, true, false), map[string]any{"resourceUri": cardURI}, (*Proxy).answerApprovals},
 		{"mcpx_result", "Fetch an answer", "Fetches the answer of a call that took too long, with the ticket that was given instead.",
 			`{"type":"object","properties":{"ticket":{"type":"string"}},"required":["ticket"]}`,
-			hints(true, false, true, true), (*Proxy).answerResult},
+			hints(true, false, true, true), nil, (*Proxy).answerResult},
 	}
 }
 
+// cardTools are those of the card, which no model gets.
+func cardTools() []ownTool {
+	onlyApps := map[string]any{"resourceUri": cardURI, "visibility": []string{"app"}}
+	return []ownTool{
+		{cardTool, "Questions for the card", "Gives the card of " + ourName + " the questions that wait for the person here.",
+			`{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`,
+			hints(true, false, true, false), onlyApps, (*Proxy).answerCard},
+		{answerTool, "An answer from the card", "Takes from the card of " + ourName + " what the person here decided.",
+			`{"type":"object","properties":{"digest":{"type":"string"},"nonce":{"type":"string"},"answer":{"type":"object"}},"required":["digest","nonce","answer"]}`,
+			hints(false, true, false, true), onlyApps, (*Proxy).answerAnswer},
+	}
+}
+
+func ofCard(name string) bool { return name == cardTool || name == answerTool }
+
 // offerOwn puts our own tools into the library, which finds them when they are called,
-// and into every list.
+// and into every list that they are for.
 func (f *Proxy) offerOwn() {
-	for _, o := range ownTools() {
-		t := mcp.Tool{Name: o.name, Title: o.title, Description: o.does, RawInputSchema: json.RawMessage(o.takes), Annotations: o.hints}
-		f.own = append(f.own, plain(t))
-		f.protocol.AddTool(t, func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	all := ownTools()
+	for _, o := range all {
+		f.own = append(f.own, plain(o.tool()))
+	}
+	f.ownApps = f.own
+	offered := all[:]
+	if f.c.Card {
+		f.ownApps = nil
+		offered = append(offered, cardTools()...)
+		for _, o := range offered {
+			f.ownApps = append(f.ownApps, plain(o.forApps()))
+		}
+	}
+	for _, o := range offered {
+		f.protocol.AddTool(o.tool(), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if result := o.answer(f, ctx.Value(asker{}).(*request)); result != nil {
 				return result, nil
 			}
 			return nil, errElsewhere
 		})
 	}
+}
+
+func (o *ownTool) tool() mcp.Tool {
+	return mcp.Tool{Name: o.name, Title: o.title, Description: o.does, RawInputSchema: json.RawMessage(o.takes), Annotations: o.hints}
+}
+
+// forApps is a tool as clients have it that show apps.
+func (o *ownTool) forApps() mcp.Tool {
+	t := o.tool()
+	if o.ui != nil {
+		t.Meta = mcp.NewMetaFromMap(appMeta(o.ui))
+	}
+	return t
 }
 
 func (f *Proxy) callOwn(r *request) { f.speak(r, mcp.CallToolParams{Name: r.own}) }
@@ -270,6 +312,8 @@ func (f *Proxy) answerApprovals(r *request) *mcp.CallToolResult {
 	switch {
 	case len(open) == 0:
 		text.WriteString("no question waits for the person here\n")
+	case !r.elicits && f.showsCard(r):
+		text.WriteString("The person decides on the card that this client shows, or with the command: mcpx-bridge approve\n")
 	case !r.elicits:
 		text.WriteString("This client cannot put them to its person. The person decides with the command: mcpx-bridge approve\n")
 	default:

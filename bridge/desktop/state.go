@@ -18,6 +18,7 @@ type Config struct {
 	Patience time.Duration // how long a call may take before its caller gets a ticket; default 50 s
 	MaxName  int           // default 46, at least LeastName, at most MaxName
 	Limit    int           // most tools that are shown, those of our own included; 0: all. At least LeastLimit
+	Card     bool          // clients that show apps get a card on which their person answers questions
 
 	// Include and Exclude are patterns for peer/name of what is shown and may
 	// be called; * stands for any characters. No Include means everything.
@@ -64,6 +65,7 @@ type Proxy struct {
 	c        Config
 	protocol *server.MCPServer
 	own      [][]byte // the definitions of our own tools
+	ownApps  [][]byte // the same for who shows apps
 	info     string   // who we are, as JSON; in the modern revision every result says so in its _meta
 	choice   Choice
 	clock    clock
@@ -92,6 +94,7 @@ type Proxy struct {
 	questions []*question          // oldest first
 	dialogs   map[string]*question // elicitations the client has open, by id
 	dialogged int                  // how many there have been
+	cardKey   string               // what the page of the card has; "" until it was read
 }
 
 // A client is what is known of who speaks to us.
@@ -130,6 +133,8 @@ type question struct {
 	Question
 	shown  bool // the client has it before its person
 	failed bool // the client could not; it is answered elsewhere
+
+	nonce string // with which the card answers it, once; "" until the card has it
 }
 
 // A round is an answer input_required of the modern revision: the client comes

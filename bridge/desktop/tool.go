@@ -25,7 +25,7 @@ func (f *Proxy) callTool(r *request) {
 	if (at[2] != nil || at[3] != nil) && r.modern && !f.resume(r, at[2], at[3]) {
 		return
 	}
-	if f.protocol.GetTool(name) != nil {
+	if f.protocol.GetTool(name) != nil && (f.showsCard(r) || !ofCard(name)) {
 		r.own, r.args = name, args
 		f.callOwn(r)
 		return
@@ -64,12 +64,4 @@ func (f *Proxy) resume(r *request, responses, state []byte) bool {
 		return false
 	}
 	return true
-}
-
-// orNothing is an object without members for what is none, which is a no.
-func orNothing(raw []byte) []byte {
-	if !isObject(raw) {
-		return []byte("{}")
-	}
-	return raw
 }

@@ -40,11 +40,12 @@ func (f *Proxy) inwardURI(uri string) (p Pair, ok bool) {
 	return p, false
 }
 
-// escapeID writes an id with nothing in it that has a meaning in a URI.
+// escapeID writes an id with nothing in it that has a meaning in a URI. One that is called
+// as we are has not our address ([cardURI]).
 func escapeID(id string) string {
 	var b strings.Builder
 	for i := range len(id) {
-		if c := id[i]; notInName().MatchString(string(rune(c))) && c != '.' {
+		if c := id[i]; notInName().MatchString(string(rune(c))) && c != '.' || i == 0 && strings.EqualFold(id, "mcpx") {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)

@@ -100,6 +100,7 @@ type settings struct {
 	// serve
 	Patience         time.Duration
 	MaxName          int
+	NoCard           bool
 	Limit            int
 	Include, Exclude []string
 

@@ -1,0 +1,132 @@
+package desktop
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed" // the page
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+)
+
+// The card is an app of our own: a page in a client that shows apps, on which its person
+// answers the questions that are put to this participant. It does what an elicitation of the
+// client's does, and nothing more. Three things have to come together for an answer, and none
+// of them is in what the client shows to its model:
+//
+//	the key     stands in the page, which the client reads for its frame
+//	a nonce     is given to who has the key, for one question, and good for one answer
+//	the digest  of that question, which the card shows
+//
+// That its model cannot do what the page can, a client that shows apps promises (MCP Apps,
+// "Visibility"). We cannot make sure of it: who doubts it leaves the card out (Config.Card).
+const (
+	cardURI    = "ui://mcpx/approvals"
+	cardType   = "text/html;profile=mcp-app"
+	cardTool   = "mcpx_card"
+	answerTool = "mcpx_answer"
+)
+
+// maxCard is how many bytes of questions one answer to the card holds. Others follow when
+// these are answered.
+const maxCard = 4 * maxShown
+
+var (
+	//go:embed card/card.html
+	cardHTML string
+	//go:embed card/card.css
+	cardCSS string
+	//go:embed card/card.js
+	cardJS string
+)
+
+// cardPage is the page, with a key. Nothing of a question is in it.
+func cardPage(key string) string {
+	return strings.NewReplacer("{{KEY}}", key, "{{CSS}}", cardCSS, "{{JS}}", cardJS, "{{STYLE}}", sourceOf(cardCSS), "{{SCRIPT}}", sourceOf(cardJS)).Replace(cardHTML)
+}
+
+// sourceOf is how a Content Security Policy names a script or style.
+func sourceOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// appMeta is the _meta.ui of what belongs to the card.
+func appMeta(ui any) map[string]any { return map[string]any{"ui": ui} }
+
+// cardMeta is what the page may load, which is nothing, and how it likes to stand.
+func cardMeta() map[string]any {
+	return appMeta(map[string]any{"csp": map[string]any{}, "prefersBorder": true})
+}
+
+// cardEntry is the card in the list of resources.
+func cardEntry() []byte {
+	return compose(map[string]any{"uri": cardURI, "name": "mcpx_approvals", "title": "Questions for the person here", "mimeType": cardType, "_meta": cardMeta()})
+}
+
+// showsCard reports whether a request is of a client that has the card.
+func (f *Proxy) showsCard(r *request) bool { return f.c.Card && r.apps }
+
+func (f *Proxy) readCard(r *request) {
+	f.cardKey = cmp.Or(f.cardKey, f.c.NewID())
+	f.reply(r, compose(map[string]any{"contents": []any{map[string]any{"uri": cardURI, "mimeType": cardType, "text": cardPage(f.cardKey), "_meta": cardMeta()}}}))
+}
+
+// A cardQuestion is a question as the card gets it.
+type cardQuestion struct {
+	Digest string          `json:"digest"`
+	Nonce  string          `json:"nonce"`
+	Text   string          `json:"text"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// answerCard gives the page the questions to us, oldest first.
+func (f *Proxy) answerCard(r *request) *mcp.CallToolResult {
+	at, err := pick(r.args, "key")
+	key, _ := jsonrpc.Unquote(at[0])
+	if err != nil || f.cardKey == "" || key != f.cardKey {
+		f.sorry(r, notThere, "this card is of an earlier session; ask for the questions once more, or use the command mcpx-bridge approve")
+		return nil
+	}
+	room := maxCard
+	questions := []cardQuestion{}
+	for _, q := range f.questions {
+		if q.size() > min(maxShown, room) {
+			continue
+		}
+		room -= q.size()
+		q.nonce = cmp.Or(q.nonce, f.c.NewID())
+		questions = append(questions, cardQuestion{q.Digest, q.nonce, q.Text, q.Schema()})
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"questions": questions, "elsewhere": len(f.questions) - len(questions)}}
+}
+
+// answerAnswer takes the answer to one question, as a client's elicitation has it.
+func (f *Proxy) answerAnswer(r *request) *mcp.CallToolResult {
+	at, err := pick(r.args, "digest", "nonce", "answer")
+	var given []string
+	if err == nil {
+		given, err = texts(at[0], at[1])
+	}
+	if err != nil {
+		f.refuse(r, codeInvalidParams, answerTool+" takes digest and nonce, which are strings, and answer, which is an object", nil)
+		return nil
+	}
+	i := slices.IndexFunc(f.questions, func(q *question) bool {
+		return q.nonce != "" && q.nonce == given[1] && q.Digest == given[0]
+	})
+	if i < 0 {
+		f.sorry(r, notThere, "this question is no longer asked; nothing was decided")
+		return nil
+	}
+	q := f.questions[i]
+	q.nonce = ""
+	said := f.decide(q, orNothing(at[2]))
+	f.note("the card in the client answered [" + q.Digest + "]: " + said)
+	return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"digest": q.Digest, "outcome": said}}
+}
