@@ -7,5 +7,6 @@
 //
 // The official clients, the Inspector and the conformance suites of MCP, which
 // reach it by way of an HTTP shim, must hear of a server behind run --stdio what
-// they hear of it without.
+// they hear of it without. A real app (MCP Apps) is shown by way of serve, in
+// Chromium where there is one.
 package real
