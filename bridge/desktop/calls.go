@@ -153,7 +153,7 @@ func (f *Proxy) passResult(r *request, result []byte, from Pair) {
 		f.reply(r, r.native(result, from))
 		return
 	}
-	at, err := peek(result, "resultType", "content", "structuredContent", "isError")
+	at, err := peek(result, "resultType", "content", "structuredContent", "isError", "contents")
 	if err != nil {
 		f.sorry(r, unreadable, from.Peer+" answered with something that is no result; "+from.Name+" has run")
 		return
@@ -161,6 +161,9 @@ func (f *Proxy) passResult(r *request, result []byte, from Pair) {
 	if kind, _ := jsonrpc.Unquote(at[0]); at[0] != nil && kind != "complete" {
 		f.sorry(r, outcomeUnknown, from.Peer+" asks for more than its answer may ask for; "+from.Name+" may or may not have run")
 		return
+	}
+	if f.showsCard(r) {
+		f.closeFor(from, at[1], at[4])
 	}
 	if listed := len(at[1]) > 0 && at[1][0] == '['; called && !listed && at[2] == nil && at[3] == nil {
 		result = r.native(result, from)
@@ -242,7 +245,7 @@ func (f *Proxy) outOfPatience(r *request) {
 	where := ""
 	if strings.Contains(c.note, "approval") {
 		where = " If it waits for you, the command mcpx-bridge approve lets you decide."
-		if f.showsCard(r) {
+		if f.showsCard(r) && !f.cardClosed {
 			where = " If it waits for the person here, mcpx_approvals shows that person a card to decide on."
 		}
 	}

@@ -12,25 +12,35 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // The card is an app of our own: a page in a client that shows apps, on which its person
 // answers the questions that are put to this participant. It does what an elicitation of the
-// client's does, and nothing more. Three things have to come together for an answer, and none
-// of them is in what the client shows to its model:
+// client's does, and nothing more. Several things have to come together for an answer, and
+// none of them is in what the client shows to its model:
 //
 //	the key     stands in the page, which the client reads for its frame
-//	a nonce     is given to who has the key, for one question, and good for one answer
+//	the ticket  is in the _meta of what mcpx_approvals answers, which the client gives to the
+//	            page that it shows for that call, and to no other page
+//	a nonce     is given to who has both, for one question, and good for one answer
 //	the digest  of that question, which the card shows
 //
 // That its model cannot do what the page can, a client that shows apps promises (MCP Apps,
 // "Visibility"). We cannot make sure of it: who doubts it leaves the card out (Config.Card).
+//
+// To the client the pages of all participants are those of one server, ours, and few clients
+// hold a page to what its tools are for: another page could read ours, and call what it calls.
+// So the card is closed as soon as a page of somebody else's has gone to the client.
 const (
 	cardURI    = "ui://mcpx/approvals"
 	cardType   = "text/html;profile=mcp-app"
 	cardTool   = "mcpx_card"
 	answerTool = "mcpx_answer"
+	cardTicket = "mcpx/card" // in _meta
 )
+
+const cardIsClosed = "pages of other participants were shown here, which could answer in your place: decide with the command mcpx-bridge approve; nothing was decided"
 
 // maxCard is how many bytes of questions one answer to the card holds. Others follow when
 // these are answered.
@@ -72,6 +82,50 @@ func cardEntry() []byte {
 // showsCard reports whether a request is of a client that has the card.
 func (f *Proxy) showsCard(r *request) bool { return f.c.Card && r.apps }
 
+// ticketTo gives the page that the client shows for a call its ticket.
+func (f *Proxy) ticketTo(result *mcp.CallToolResult) {
+	f.cardTicket = cmp.Or(f.cardTicket, f.c.NewID())
+	result.Meta = mcp.NewMetaFromMap(map[string]any{cardTicket: f.cardTicket})
+}
+
+// closeFor closes the card if there is a page in what a peer answered: in what a tool gave, or
+// in a resource.
+func (f *Proxy) closeFor(from Pair, content, contents []byte) {
+	_, isPage := pageAddress(from.Name)
+	if f.cardClosed || !isPage && !hasPage(content) && !hasPage(contents) {
+		return
+	}
+	f.cardClosed = true
+	f.note("a page of " + clip(from.Peer, 80) + " went to the client, and could answer for its person: the card is closed until serve starts again")
+}
+
+// hasPage reports whether one of a list's resources is, or may be, a page.
+func hasPage(list []byte) bool {
+	if len(list) == 0 || list[0] != '[' {
+		return false
+	}
+	for p := range rawjson.Parts(list, 0) {
+		one := p.Of(list)
+		if !isObject(one) {
+			continue
+		}
+		inner, err := peek(one, "resource")
+		if err != nil {
+			return true
+		}
+		if isObject(inner[0]) {
+			one = inner[0]
+		}
+		at, err := peek(one, "uri", "mimeType")
+		uri, _ := jsonrpc.Unquote(at[0])
+		kind, _ := jsonrpc.Unquote(at[1])
+		if _, isPage := pageAddress(uri); err != nil || isPage || strings.Contains(strings.ToLower(kind), "html") {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *Proxy) readCard(r *request) {
 	f.cardKey = cmp.Or(f.cardKey, f.c.NewID())
 	f.reply(r, compose(map[string]any{"contents": []any{map[string]any{"uri": cardURI, "mimeType": cardType, "text": cardPage(f.cardKey), "_meta": cardMeta()}}}))
@@ -87,9 +141,16 @@ type cardQuestion struct {
 
 // answerCard gives the page the questions to us, oldest first.
 func (f *Proxy) answerCard(r *request) *mcp.CallToolResult {
-	at, err := pick(r.args, "key")
-	key, _ := jsonrpc.Unquote(at[0])
-	if err != nil || f.cardKey == "" || key != f.cardKey {
+	at, err := pick(r.args, "key", "ticket")
+	var given []string
+	if err == nil {
+		given, err = texts(at[0], at[1])
+	}
+	switch {
+	case f.cardClosed:
+		f.sorry(r, notThere, cardIsClosed)
+		return nil
+	case err != nil || f.cardKey == "" || f.cardTicket == "" || given[0] != f.cardKey || given[1] != f.cardTicket:
 		f.sorry(r, notThere, "this card is of an earlier session; ask for the questions once more, or use the command mcpx-bridge approve")
 		return nil
 	}
@@ -115,6 +176,10 @@ func (f *Proxy) answerAnswer(r *request) *mcp.CallToolResult {
 	}
 	if err != nil {
 		f.refuse(r, codeInvalidParams, answerTool+" takes digest and nonce, which are strings, and answer, which is an object", nil)
+		return nil
+	}
+	if f.cardClosed {
+		f.sorry(r, notThere, cardIsClosed)
 		return nil
 	}
 	i := slices.IndexFunc(f.questions, func(q *question) bool {

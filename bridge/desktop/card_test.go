@@ -22,6 +22,20 @@ func carded(t *testing.T) *stage {
 	return s
 }
 
+// A cardPass is what a page has that a client shows for a call of mcpx_approvals.
+type cardPass struct{ key, ticket string }
+
+// openCard has the client show the card.
+func (s *stage) openCard() cardPass {
+	s.t.Helper()
+	s.call(97, "mcpx_approvals", `{}`)
+	ticket := regexp.MustCompile(`"_meta":\{"mcpx/card":"([^"]+)"`).FindStringSubmatch(s.one(`"id":97`))
+	if ticket == nil {
+		s.t.Fatal("there is no ticket")
+	}
+	return cardPass{s.cardKey(), ticket[1]}
+}
+
 // cardKey reads the page, as a client does that shows it, and finds the key in it.
 func (s *stage) cardKey() string {
 	s.t.Helper()
@@ -39,10 +53,10 @@ type onCard struct {
 	Schema              struct{ Properties map[string]json.RawMessage }
 }
 
-// cardShows are the questions that the card gets with a key, and how many it does not get.
-func (s *stage) cardShows(key string) (questions []onCard, elsewhere int) {
+// cardShows are the questions that the card gets, and how many it does not get.
+func (s *stage) cardShows(pass cardPass) (questions []onCard, elsewhere int) {
 	s.t.Helper()
-	s.call(99, "mcpx_card", fmt.Sprintf(`{"key":%q}`, key))
+	s.call(99, "mcpx_card", fmt.Sprintf(`{"key":%q,"ticket":%q}`, pass.key, pass.ticket))
 	var m struct {
 		Result struct {
 			Content           []any
@@ -69,7 +83,7 @@ const allow = `{"action":"accept","content":{"decision":"allow"}}`
 func TestTheCardIsForClientsThatShowApps(t *testing.T) {
 	s := carded(t)
 	s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	line := s.one(`"_meta":{"ui":{"resourceUri":"ui://mcpx/approvals"}}`, `"_meta":{"ui":{"resourceUri":"ui://mcpx/approvals","visibility":["app"]}}`)
+	line := s.one(`"_meta":{"ui":{"resourceUri":"ui://mcpx/approvals","visibility":["model"]}}`, `"_meta":{"ui":{"resourceUri":"ui://mcpx/approvals","visibility":["app"]}}`)
 	var names []string
 	for _, one := range listed(t, line) {
 		names = append(names, one.Name)
@@ -81,7 +95,8 @@ func TestTheCardIsForClientsThatShowApps(t *testing.T) {
 	s.one(`{"resources":[{"_meta":{"ui":{"csp":{},"prefersBorder":true}},"mimeType":"text/html;profile=mcp-app","name":"mcpx_approvals"`)
 	s.step(question("q1"))
 	s.call(3, "mcpx_approvals", `{}`)
-	if line := s.one("[d-q1]", "decides on the card"); strings.Contains(line, "bob wants") || strings.Contains(line, "id-") {
+	line = s.one("[d-q1]", "decides on the card")
+	if seen, _, _ := strings.Cut(line, `"_meta"`); strings.Contains(line, "bob wants") || strings.Count(line, "id-") != 1 && strings.Contains(seen, "id-") {
 		t.Errorf("the model sees what is for the card: %s", line)
 	}
 
@@ -109,9 +124,9 @@ func TestTheCardIsForClientsThatShowApps(t *testing.T) {
 
 func TestTheCardAnswersAQuestionOnce(t *testing.T) {
 	s := carded(t)
-	key := s.cardKey()
-	if again := s.cardKey(); again != key {
-		t.Errorf("a page that a client keeps has an old key: %s, %s", key, again)
+	key := s.openCard()
+	if again := s.openCard(); again != key {
+		t.Errorf("a page that a client keeps is an old one: %s, %s", key, again)
 	}
 	s.step(question("q1"))
 	s.step(question("q2"))
@@ -149,13 +164,23 @@ func TestWhatIsNotOfTheCardDecidesNothing(t *testing.T) {
 	s := carded(t)
 	s.step(question("q1"))
 	s.step(question("q2"))
-	for _, args := range []string{`{"key":"id-1"}`, `{"key":""}`, `{}`, `{"key":null}`, `{"Key":"x"}`} { // nobody has read the page
+	for _, args := range []string{`{"key":"id-1","ticket":"id-1"}`, `{"key":"","ticket":""}`, `{}`, `{"key":null,"ticket":null}`} { // nobody has read the page
 		s.call(1, "mcpx_card", args)
 		if line := s.one(`"id":1`); strings.Contains(line, "bob") {
 			t.Errorf("%s: %s", args, line)
 		}
 	}
-	questions, _ := s.cardShows(s.cardKey())
+	pass := s.openCard()
+	for _, args := range []string{ // a page of somebody else's can read ours, a model has heard of no page
+		fmt.Sprintf(`{"key":%q}`, pass.key), fmt.Sprintf(`{"key":%q,"ticket":%[1]q}`, pass.key), fmt.Sprintf(`{"ticket":%q}`, pass.ticket),
+		fmt.Sprintf(`{"key":%q,"ticket":%[1]q}`, pass.ticket), fmt.Sprintf(`{"key":%q,"Ticket":%q}`, pass.key, pass.ticket),
+	} {
+		s.call(1, "mcpx_card", args)
+		if line := s.one(`"id":1`); strings.Contains(line, "bob") {
+			t.Errorf("%s: %s", args, line)
+		}
+	}
+	questions, _ := s.cardShows(s.openCard())
 	q1, q2 := questions[0], questions[1]
 	for _, args := range []string{
 		`{"digest":"d-q1","nonce":"","answer":` + allow + `}`,
@@ -190,7 +215,7 @@ func TestWhatIsNoDecisionOnTheCardIsANo(t *testing.T) {
 		q := question("q1")
 		q.Question.DelegateTo = []string{"carol"}
 		s.step(q)
-		questions, _ := s.cardShows(s.cardKey())
+		questions, _ := s.cardShows(s.openCard())
 		if string(questions[0].Schema.Properties["delegateTo"]) == "" {
 			t.Fatalf("%+v", questions)
 		}
@@ -206,10 +231,11 @@ func TestACardAndADialogDecideOnce(t *testing.T) {
 	s := newStage(t, desktop.Config{Card: true})
 	s.join(map[string][]string{"fs": {tool("read")}})
 	s.meet(strings.Replace(showsApps, `{`, `{"elicitation":{},`, 1))
+	pass := s.openCard() // of an earlier call
 	s.step(question("q1"))
 	s.call(1, "fs__read", `{}`)
 	id := dialogIn(t, s.one())
-	questions, _ := s.cardShows(s.cardKey())
+	questions, _ := s.cardShows(pass)
 	s.cardAnswers(questions[0], allow)
 	said := s.heard()
 	if len(said) != 2 || !strings.Contains(said[0], "notifications/cancelled") || !strings.Contains(said[0], id) {
@@ -231,7 +257,7 @@ func TestTheCardHasRoomForSomeQuestions(t *testing.T) {
 		}
 		s.step(q)
 	}
-	key := s.cardKey()
+	key := s.openCard()
 	questions, elsewhere := s.cardShows(key)
 	if len(questions) != 4 || elsewhere != 2 || questions[0].Digest != "d-q1" {
 		t.Fatalf("%d questions, %d elsewhere", len(questions), elsewhere)
@@ -257,5 +283,50 @@ func TestNobodysPageStandsAtTheAddressOfTheCard(t *testing.T) {
 			t.Errorf("asked of %s: %s", ask.To, ask.Params)
 		}
 		s.cardKey()
+	}
+}
+
+// To a client the pages of all participants are those of one server, which may call what ours
+// calls.
+func TestTheCardIsClosedWhenAPageOfSomebodyElsesIsShown(t *testing.T) {
+	const read = "resources/read"
+	for _, c := range []struct {
+		method, result string
+		closes         bool
+	}{
+		{read, `{"contents":[{"uri":"ui://v","mimeType":"text/html;profile=mcp-app","text":"x"}]}`, true},
+		{read, `{"contents":[{"uri":"note://a","mimeType":"Text/HTML","text":"x"}]}`, true},
+		{read, `{"contents":[{"uri":"note://a","mimeType":"text/plain","text":"ui://x text/html"}]}`, false},
+		{"tools/call", `{"content":[{"type":"text","text":"x"},{"type":"resource","resource":{"uri":"\u0075i://v","mimeType":"x","text":"y"}}]}`, true},
+		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"note://a","mimeType":"text/html","text":"y"}}]}`, true},
+		{"tools/call", `{"content":[{"type":"resource_link","uri":"ui://v"}]}`, true},
+		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"text/plain","text":"ui://"}}],"structuredContent":{"uri":"ui://v"}}`, false},
+	} {
+		s := carded(t)
+		s.step(question("q1"))
+		pass := s.openCard()
+		questions, _ := s.cardShows(pass)
+		params := `{"name":"fs__read","arguments":{}}`
+		if c.method == read {
+			params = `{"uri":"mcpx://fs/note://a"}`
+		}
+		s.line(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, c.method, params)
+		s.answer(s.open(c.method), c.result)
+		s.one(`"id":1,"result":` + c.result)
+		s.cardAnswers(questions[0], allow)
+		if !c.closes {
+			s.one(`"outcome":"allowed"`)
+			continue
+		}
+		s.one(`"isError":true`, "could answer in your place", "mcpx-bridge approve")
+		s.call(2, "mcpx_card", fmt.Sprintf(`{"key":%q,"ticket":%q}`, pass.key, pass.ticket))
+		s.one(`"isError":true`, "could answer in your place")
+		s.call(3, "mcpx_approvals", `{}`)
+		if line := s.one("mcpx-bridge approve", "d-q1"); strings.Contains(line, "card") {
+			t.Errorf("%s: %s", c.result, line)
+		}
+		if len(s.decided) > 0 || !strings.Contains(strings.Join(s.notes, "\n"), "a page of fs went to the client") {
+			t.Errorf("%s: decided %v, notes %q", c.result, s.decided, s.notes)
+		}
 	}
 }

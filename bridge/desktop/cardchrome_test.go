@@ -50,6 +50,7 @@ window.addEventListener('message', async (event) => {
   log.push(m);
   const reply = (rest) => frame.contentWindow.postMessage({jsonrpc: '2.0', id: m.id, ...rest}, '*');
   if (m.method === 'ui/initialize') reply({result: {protocolVersion: '2026-01-26', hostInfo: {name: 'h', version: '1'}, hostCapabilities: {serverTools: {}}, hostContext: {theme: 'light'}}});
+  else if (m.method === 'ui/notifications/initialized') frame.contentWindow.postMessage({jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: (await server({method: 'tools/call', params: {name: 'mcpx_approvals', arguments: {}}})).result}, '*');
   else if (m.method === 'tools/call') { const {result, error} = await server({method: m.method, params: m.params}); reply({result, error}); }
 });
 const within = () => document.querySelector('iframe').contentDocument;

@@ -39,7 +39,7 @@ func ownTools() [ownCount]ownTool {
 			hints(false, true, false, true), nil, (*Proxy).answerCall},
 		{"mcpx_approvals", "Questions for the person here", "Puts the questions that wait for the person at this client before that person. Only the person answers them.",
 			`{"type":"object","properties":{}}`,
-			hints(false, false, true, false), map[string]any{"resourceUri": cardURI}, (*Proxy).answerApprovals},
+			hints(false, false, true, false), map[string]any{"resourceUri": cardURI, "visibility": []string{"model"}}, (*Proxy).answerApprovals},
 		{"mcpx_result", "Fetch an answer", "Fetches the answer of a call that took too long, with the ticket that was given instead.",
 			`{"type":"object","properties":{"ticket":{"type":"string"}},"required":["ticket"]}`,
 			hints(true, false, true, true), nil, (*Proxy).answerResult},
@@ -51,7 +51,7 @@ func cardTools() []ownTool {
 	onlyApps := map[string]any{"resourceUri": cardURI, "visibility": []string{"app"}}
 	return []ownTool{
 		{cardTool, "Questions for the card", "Gives the card of " + ourName + " the questions that wait for the person here.",
-			`{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`,
+			`{"type":"object","properties":{"key":{"type":"string"},"ticket":{"type":"string"}},"required":["key","ticket"]}`,
 			hints(true, false, true, false), onlyApps, (*Proxy).answerCard},
 		{answerTool, "An answer from the card", "Takes from the card of " + ourName + " what the person here decided.",
 			`{"type":"object","properties":{"digest":{"type":"string"},"nonce":{"type":"string"},"answer":{"type":"object"}},"required":["digest","nonce","answer"]}`,
@@ -309,15 +309,20 @@ func (f *Proxy) answerApprovals(r *request) *mcp.CallToolResult {
 		open = append(open, one)
 		fmt.Fprintf(&text, "[%s] may %s call %s at %s?\n", one.Digest, one.From, one.Tool, one.Bridge)
 	}
+	card := f.showsCard(r) && !f.cardClosed
 	switch {
 	case len(open) == 0:
 		text.WriteString("no question waits for the person here\n")
-	case !r.elicits && f.showsCard(r):
+	case !r.elicits && card:
 		text.WriteString("The person decides on the card that this client shows, or with the command: mcpx-bridge approve\n")
 	case !r.elicits:
 		text.WriteString("This client cannot put them to its person. The person decides with the command: mcpx-bridge approve\n")
 	default:
 		text.WriteString("They were not answered yet. The person can also decide with the command: mcpx-bridge approve\n")
 	}
-	return mcp.NewToolResultStructured(map[string]any{"questions": open}, strings.TrimSuffix(text.String(), "\n"))
+	result := mcp.NewToolResultStructured(map[string]any{"questions": open}, strings.TrimSuffix(text.String(), "\n"))
+	if card {
+		f.ticketTo(result)
+	}
+	return result
 }

@@ -94,7 +94,10 @@ type Proxy struct {
 	questions []*question          // oldest first
 	dialogs   map[string]*question // elicitations the client has open, by id
 	dialogged int                  // how many there have been
-	cardKey   string               // what the page of the card has; "" until it was read
+
+	cardKey    string // what the page of the card has; "" until it was read
+	cardTicket string // what the call has that shows it; "" until there was one
+	cardClosed bool   // others' pages are in the client
 }
 
 // A client is what is known of who speaks to us.

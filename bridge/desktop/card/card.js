@@ -8,6 +8,7 @@
   const waiting = new Map(); // our requests to the host, by id
   const shown = new Map(); // questions by nonce, as they stand in the list
   let last = 0;
+  let ticket; // of the call that this page is shown for
 
   // Whose frame this is in nobody can tell, so nothing is said that the host does not have.
   const send = (message) => host.postMessage({ jsonrpc: '2.0', ...message }, '*');
@@ -38,8 +39,10 @@
     if (m.id !== undefined) {
       const known = m.method === 'ping' || m.method === 'ui/resource-teardown';
       send(known ? { id: m.id, result: {} } : { id: m.id, error: { code: -32601, message: 'no such method' } });
-    } else if (m.method === 'ui/notifications/tool-result') look();
-    else if (m.method === 'ui/notifications/host-context-changed') dress(m.params);
+    } else if (m.method === 'ui/notifications/tool-result') {
+      ticket = m.params?._meta?.['mcpx/card'];
+      look();
+    } else if (m.method === 'ui/notifications/host-context-changed') dress(m.params);
   }
 
   function dress(context) {
@@ -132,8 +135,12 @@
   }
 
   async function look() {
+    if (typeof ticket !== 'string') {
+      state.textContent = 'The client has not told this card which call it is for. The command mcpx-bridge approve shows the questions.';
+      return;
+    }
     try {
-      const found = await tool('mcpx_card', { key });
+      const found = await tool('mcpx_card', { key, ticket });
       const open = new Set(found.questions.map((q) => q.nonce));
       for (const [nonce, one] of shown) if (!open.has(nonce) && !one.over) one.end('It is no longer asked.');
       for (const q of found.questions) if (!shown.has(q.nonce)) add(q);
@@ -148,13 +155,12 @@
     + (elsewhere ? ' Not shown here: ' + elsewhere + '. The command mcpx-bridge approve shows them.' : '');
 
   again.addEventListener('click', look);
-  document.addEventListener('visibilitychange', () => { if (!document.hidden) look(); });
+  document.addEventListener('visibilitychange', () => { if (!document.hidden && ticket) look(); });
   const size = () => send({ method: 'ui/notifications/size-changed', params: { width: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight } });
 
   ask('ui/initialize', { protocolVersion: '2026-01-26', appInfo: { name: 'mcpx-bridge', version: '1' }, appCapabilities: {} }).then((result) => {
     dress(result.hostContext);
     send({ method: 'ui/notifications/initialized' });
     new ResizeObserver(size).observe(document.body);
-    look();
   }, (problem) => { state.textContent = problem.message; });
 })();
