@@ -38,8 +38,8 @@ type host struct {
 
 // hostPage is the window around the frame.
 const hostPage = `<!doctype html><title>host</title><script>
-const log = [], complaints = [];
-let id = 0;
+const log = [];
+let id = 0, refuses = 0;
 async function server(message) {
   const response = await fetch('/mcp', {method: 'POST', body: JSON.stringify({...message, jsonrpc: '2.0', id: 'h' + ++id})});
   return response.json();
@@ -51,6 +51,7 @@ window.addEventListener('message', async (event) => {
   const reply = (rest) => frame.contentWindow.postMessage({jsonrpc: '2.0', id: m.id, ...rest}, '*');
   if (m.method === 'ui/initialize') reply({result: {protocolVersion: '2026-01-26', hostInfo: {name: 'h', version: '1'}, hostCapabilities: {serverTools: {}}, hostContext: {theme: 'light'}}});
   else if (m.method === 'ui/notifications/initialized') frame.contentWindow.postMessage({jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: (await server({method: 'tools/call', params: {name: 'mcpx_approvals', arguments: {}}})).result}, '*');
+  else if (m.params?.name === 'mcpx_answer' && refuses-- > 0) reply({error: {code: -32000, message: 'the client refuses'}});
   else if (m.method === 'tools/call') { const {result, error} = await server({method: m.method, params: m.params}); reply({result, error}); }
 });
 const within = () => document.querySelector('iframe').contentDocument;
@@ -242,11 +243,13 @@ func aQuestionEndsOnTheCard(t *testing.T, browser context.Context) {
 	h.does(func() { h.step(question("q3")); h.step(desktop.Settled{ID: "q2"}) })
 	sees[bool](h, `within().querySelector('#again').click(), true`)
 	h.until(`within().querySelectorAll('li').length === 3 && within().querySelectorAll('.outcome')[1].textContent === 'It is no longer asked.'`)
+	sees[bool](h, `refuses = 1, pressed('allow', 2), true`) // which the server does not hear of
+	h.until(`within().querySelectorAll('.outcome')[2].textContent === 'the client refuses' && within().querySelectorAll('li').length === 4`)
 	if got := h.decisions(); len(got) > 0 {
 		t.Errorf("decided: %+v", got)
 	}
-	sees[bool](h, `pressed('deny', 2), true`)
-	h.until(`within().querySelectorAll('.outcome')[2].textContent === 'Your answer: denied.'`)
+	sees[bool](h, `pressed('deny', 3), true`)
+	h.until(`within().querySelectorAll('.outcome')[3].textContent === 'Your answer: denied.'`)
 }
 
 // What others wrote stands on the card as text, and nothing of it leaves the frame.

@@ -130,6 +130,7 @@
       one.end('Your answer: ' + said.outcome + '.');
     } catch (problem) {
       one.end(problem.message);
+      shown.delete(q.nonce); // if it is asked still, it comes once more
     }
     look();
   }
