@@ -3,6 +3,8 @@
 package jsonrpc_test
 
 import (
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -24,5 +26,23 @@ func TestNoAllocation(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%v allocations, want none", n)
 		}
+	}
+}
+
+// A large answer of short keys took eight times its size while it was read.
+func TestManyKeysTakeLittleMoreThanTheyNeed(t *testing.T) {
+	data := []byte(`{"jsonrpc":"2.0","id":1,"result":{"-":0`)
+	for n := 0; len(data) < 4<<20; n++ {
+		data = append(strconv.AppendInt(append(data, `,"`...), int64(n), 36), `":1`...)
+	}
+	data = append(data, "}}"...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := jsonrpc.Parse(data, jsonrpc.Rules{Depth: jsonrpc.MaxServerDepth, Size: jsonrpc.MaxSize}); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4*uint64(len(data)) {
+		t.Errorf("reading %d bytes took %d", len(data), took)
 	}
 }

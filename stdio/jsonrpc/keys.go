@@ -44,6 +44,7 @@ const inRing = 1 << 31
 type keyring struct {
 	refs        []ref
 	decoded     []byte   // keys that were written with escapes, or are folded
+	most        int      // values in the text, by the rules; 0: any number
 	foldedBytes int      // bytes of keys that were folded beyond their case
 	table       []uint32 // index in refs, plus one
 	err         *Error   // why the Scan failed
@@ -133,8 +134,22 @@ func (r *keyring) add(data []byte, k ref, text []byte, o *object) (twin *ref) {
 		}
 		o.seen |= bit
 	}
+	if len(r.refs) == cap(r.refs) && len(r.refs) >= maxKept {
+		r.grow(data, k.at)
+	}
 	r.refs = append(r.refs, k)
 	return nil
+}
+
+// grow makes room for as many keys as there will be if the rest of data is like what was read
+// of it, and at least for as many again: what append would throw away on the way was eight times
+// a frame of short keys.
+func (r *keyring) grow(data []byte, read uint32) {
+	more := int(uint64(len(r.refs)) * uint64(len(data)-int(read)) / uint64(read))
+	if more += more / 8; r.most > 0 {
+		more = min(more, r.most)
+	}
+	r.refs = slices.Grow(r.refs, max(len(r.refs), more))
 }
 
 // repeated returns the first key of a large object that stands in it a second

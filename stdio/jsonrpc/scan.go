@@ -19,6 +19,7 @@ func Scan(data []byte, r Rules, s Shape, slots []Span) error {
 		return &Error{Reason: TooLarge, Offset: limit}
 	}
 	keys := pool.Get().(*keyring)
+	keys.most = r.Values
 	sc := scanner{data: data, rules: r, slots: slots, keys: keys}
 	sc.document(s)
 	err := keys.err
