@@ -88,10 +88,24 @@ func (l *Lines) tell(ctx context.Context) {
 	})
 	for i := range l.m.items {
 		it := &l.m.items[i]
-		if _, known := l.shown[it.q.Short]; !known {
+		if v, known := l.shown[it.q.Short]; !known {
 			l.show(ctx, it)
+		} else if v.Have != it.q.Have {
+			l.tally(ctx, it, v.Have)
 		}
 	}
+}
+
+// tally says who agrees by now, if that are others than had when it was said last.
+func (l *Lines) tally(ctx context.Context, it *item, had int) {
+	c, cancel := ask(ctx)
+	defer cancel()
+	v, err := it.src.Show(c, it.q.ID)
+	if err != nil || v.Short != it.q.Short || v.Have == had {
+		return
+	}
+	l.shown[v.Short] = v
+	l.say("%s: needs %s", it.what(), v.Needs())
 }
 
 func (l *Lines) show(ctx context.Context, it *item) {

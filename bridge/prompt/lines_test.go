@@ -99,6 +99,26 @@ func TestLinesNeedTheDigest(t *testing.T) {
 	s.says("quit")
 }
 
+// Who answers in lines saw what a question needs once, and heard of nobody who agreed meanwhile.
+func TestLinesTellWhoAgrees(t *testing.T) {
+	h, dir := hallIn(t, "fs")
+	s := write(t, prompt.Bridges(dir, nil))
+	q := inboxtest.Write(`{}`)
+	q.Terms.Of, q.Terms.Need = []string{"local", "alice", "bob"}, 3
+	id := h.Ask(q)
+	v, _ := h.Question(id)
+	s.reads("Needs        3 who agree")
+	s.reads("allow " + v.Short)
+	for _, c := range [][2]string{{"alice", "3; alice agreed"}, {"bob", "3; alice, bob agreed"}} {
+		h.Say(t, c[0], id, `{"action":"accept","content":{"approve":true}}`)
+		s.reads("[" + v.Short + "]: needs " + c[1] + "\n")
+	}
+	s.says("allow " + v.Short)
+	if got := h.Next(t); got.Outcome != approval.Allowed {
+		t.Errorf("settled as %+v", got)
+	}
+}
+
 func TestLinesDenyDelegateAndTellOfOthers(t *testing.T) {
 	h, dir := hallIn(t, "fs")
 	s := write(t, prompt.Bridges(dir, nil))
