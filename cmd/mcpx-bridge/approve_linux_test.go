@@ -117,6 +117,22 @@ func TestRunAsksAtItsTerminal(t *testing.T) {
 	}
 }
 
+// Who proposes sees what is left to decide in, until it is withdrawn.
+func TestProposeCountsDownAtATerminal(t *testing.T) {
+	term, state := prompttest.Open(t, 110, 40), t.TempDir()
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	at(t, term, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--"}, server)...)
+	term.Sees("fs serves")
+	bob := prompttest.Open(t, 80, 24)
+	stop := at(t, bob, state, "propose", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+	bob.Sees("proposed write_file to fs as bob: ", " left [", "], waiting for approval by the person at the bridge")
+	if code := stop(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	bob.Sees("mcpx-bridge: withdrew write_file: nobody decided about write_file")
+	bob.Misses(" left [")
+}
+
 // In the background nobody can answer here: the job has to be fetched first. Nor does a call
 // count down there, where the shell writes too.
 func TestRunInTheBackgroundSaysWhereOneAnswers(t *testing.T) {
