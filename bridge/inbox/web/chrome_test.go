@@ -5,6 +5,7 @@ package web_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ func TestInABrowser(t *testing.T) {
 		"names":            everythingHasARoleAndAName,
 		"trusted types":    theScriptMayMakeNoMarkup,
 		"another port":     aPageOfAnotherPortGetsNothing,
+		"another name":     aNameThatResolvesHereGetsNothing,
+		"another site":     aPageOfAnotherSiteGetsNothing,
+		"sign out":         signsOutInAllTabs,
 		"without a script": worksWithoutAScript,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, browser) })
@@ -464,6 +468,50 @@ func aPageOfAnotherPortGetsNothing(t *testing.T, browser context.Context) {
 	other.until(`document.body?.textContent.includes("Another page has led here") && !document.body.textContent.includes("secret")`)
 	other.do(chromedp.Click("a.button"))
 	other.until(`document.body?.textContent.includes("secret")`)
+}
+
+// A site has its name resolve to this machine, so that its pages are of one origin with ours: the
+// page is not to be had by that name.
+func aNameThatResolvesHereGetsNothing(t *testing.T, browser context.Context) {
+	_, id, b := asked(t, browser, inboxtest.Write(`{"path":"/secret"}`))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(b.at, "http://"))
+	for _, path := range []string{"/", "/q/notes/" + id, "/api/notes/questions"} {
+		b.do(chromedp.Navigate("http://rebound.example:" + port + path))
+		b.until(`location.hostname === "rebound.example" && document.body?.textContent.includes("this name is not that of the page")`)
+		if said := b.page(); strings.Contains(said, "secret") {
+			t.Errorf("%s shows %s", path, said)
+		}
+	}
+}
+
+// A page of another site has our browser send a form, and reads what it can.
+func aPageOfAnotherSiteGetsNothing(t *testing.T, browser context.Context) {
+	h, id, b := asked(t, browser, inboxtest.Write(`{"path":"/secret"}`))
+	v, _ := h.Question(id)
+	evil := serveHTML(t, `<!DOCTYPE html><title>evil</title><form method="post" action="`+b.at+`/q/notes/`+id+`"><input name="do" value="allow"><input name="digest" value="`+v.Digest+`"></form>
+<script>fetch("`+b.at+`/api/notes/questions", {credentials: "include"}).then((r) => r.text(), (e) => "refused").then((s) => document.title = s.slice(0, 20))</script>`)
+	other := newTab(t, browser, serve(t, source(h, "notes")))
+	other.do(chromedp.Navigate(strings.Replace(evil, "127.0.0.1", "evil.example", 1)))
+	other.until(`location.hostname === "evil.example" && document.title === "refused"`)
+	other.do(chromedp.Evaluate[chromedp.Void](`document.forms[0].submit()`))
+	other.until(`document.body?.textContent.includes("sent by another page")`)
+	undecided(t, h, id)
+}
+
+// What is open in another tab goes too.
+func signsOutInAllTabs(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/secret"}`))
+	s := serve(t, source(h, "notes"))
+	one, other := loggedIn(t, browser, s), newTab(t, browser, s)
+	other.open("/q/notes/" + id)
+	for _, b := range []*tab{one, other} {
+		b.live()
+	}
+	one.press("Sign out")
+	one.until(`document.body?.textContent.includes("This browser is signed out")`)
+	other.until(`document.body?.textContent.includes("not logged in") && !document.body.textContent.includes("secret")`)
+	undecided(t, h, id)
 }
 
 func worksWithoutAScript(t *testing.T, browser context.Context) {

@@ -30,7 +30,8 @@ func chromium(t *testing.T) context.Context {
 	if at == "" {
 		t.Skip("NOT CHECKED: there is no Chromium here")
 	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at), chromedp.WSURLReadTimeout(most))
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at), chromedp.WSURLReadTimeout(most),
+		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1")) // as somebody's name server would
 	if os.Geteuid() == 0 {
 		o = append(o, chromedp.NoSandbox)
 	}

@@ -11,6 +11,7 @@
 //	GET  /history                 what was decided, as the record has it; with ?call= all of one call
 //	GET  /remembered              the grants; POST takes one back
 //	GET  /bridges                 how each bridge is; POST halts or resumes some
+//	POST /out                     ends the session of a browser, and what it listens to
 //	GET  /events                  server-sent events of all bridges: what to look at again
 //	     /api/{bridge}/...        what bridge/inbox/socket serves, by the same handlers
 //

@@ -199,6 +199,53 @@ func TestWhoComesFromAnotherPageGoesOnFromHere(t *testing.T) {
 	}
 }
 
+// A browser that is signed out has nothing any more, and what it listened to ends; others stay.
+func TestWhoSignsOutIsOut(t *testing.T) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/secret"}`))
+	s := serve(t, source(h, "notes"))
+	b, other := within(t, s), within(t, s)
+	at, _ := url.Parse(s.Address())
+	cookie := b.http.Jar.Cookies(at)[0]
+	yes := form(t, b.get("/q/notes/"+id).body, "allow")
+	var streams []io.ReadCloser
+	for _, path := range []string{"/events", "/api/notes/watch"} {
+		r, _ := http.NewRequest(http.MethodGet, b.base+path, nil)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		got, err := b.http.Do(r)
+		if err != nil || got.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", got, err)
+		}
+		streams = append(streams, got.Body)
+	}
+	if got := b.post("/out", nil, from("same-site")); got.status != http.StatusForbidden || b.get("/").status != http.StatusOK {
+		t.Errorf("another page signs it out: %d", got.status)
+	}
+	if b.get("/out"); b.get("/").status != http.StatusOK {
+		t.Error("a GET signs it out")
+	}
+	if got := b.post("/out", nil); got.status != http.StatusOK || !strings.Contains(got.body, "signed out") || len(b.http.Jar.Cookies(at)) != 0 {
+		t.Errorf("%d, %v\n%s", got.status, b.http.Jar.Cookies(at), got.body)
+	}
+	for _, stream := range streams {
+		if _, err := io.Copy(io.Discard, stream); err != nil {
+			t.Errorf("what it listens to goes on: %v", err)
+		}
+		stream.Close()
+	}
+	kept := func(r *http.Request) { r.AddCookie(cookie) }
+	if got := b.get("/", kept); got.status != http.StatusForbidden || strings.Contains(got.body, "secret") {
+		t.Errorf("by the cookie that it had: %d", got.status)
+	}
+	if got := b.post("/q/notes/"+id, yes, kept); got.status != http.StatusForbidden {
+		t.Errorf("it decides: %d", got.status)
+	}
+	undecided(t, h, id)
+	if got := other.get("/"); got.status != http.StatusOK {
+		t.Errorf("another browser is out: %d", got.status)
+	}
+}
+
 func TestEveryAnswerSaysWhatAPageMayDo(t *testing.T) {
 	h := inboxtest.New("notes")
 	s := serve(t, source(h, "notes"))

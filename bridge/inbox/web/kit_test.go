@@ -29,17 +29,24 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// knock asks for a page with a cookie, and says what came of it.
-func knock(at, cookie string) {
-	r, _ := http.NewRequest(http.MethodGet, at, nil) // the address is ours
-	r.Header.Set("Cookie", cookie)
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		fmt.Println(err)
-		return
+// knock tries what a program of another user can: it says of itself whatever it likes, and knows
+// of the question what stands in an answer to it.
+func knock(base, with string) {
+	for line := range strings.SplitSeq(with, "\n") {
+		part := strings.Split(line, " ") // cookie, method, path, body, and what that is
+		r, err := http.NewRequest(part[1], base+part[2], strings.NewReader(part[3]))
+		if err != nil {
+			panic(err)
+		}
+		r.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {base}, "Content-Type": {part[4]}, "Cookie": {part[0]}}
+		got, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			panic(err)
+		}
+		body, _ := io.ReadAll(got.Body)
+		got.Body.Close()
+		fmt.Println(got.StatusCode, string(body))
 	}
-	fmt.Println(got.StatusCode)
 }
 
 // serve serves the page of some inboxes until the test ends.

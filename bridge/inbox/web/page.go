@@ -59,7 +59,8 @@ func (of sheet) frame() piece {
 		element("header", element("span", class("mark"), words("mcpx-bridge")),
 			element("nav", attribute{"aria-label", "Pages"}, each(places, func(p struct{ at, title string }) piece {
 				return element("a", href(p.at), when(p.at == of.on, attribute{"aria-current", "page"}), words(p.title))
-			}))),
+			})),
+			element("form", attribute{"method", "post"}, attribute{"action", "/out"}, attribute{"aria-label", "This browser"}, element("button", words("Sign out")))),
 		element("p", id("said"), class("hush"), attribute{"role", "status"}, attribute{"aria-live", "polite"}),
 		main,
 		element("footer", element("span", id("link-state"), words("This page does not renew itself without its script: load it again to see what is new."))),

@@ -158,11 +158,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
 	case public || entering:
 		s.mux.ServeHTTP(w, r)
-	case !s.guard.ownPage(r) || !s.guard.has(r):
-		s.shut(w, r)
 	default:
-		s.mux.ServeHTTP(w, r)
+		one := s.guard.of(r)
+		if one == nil || !s.guard.ownPage(r) {
+			s.shut(w, r)
+			return
+		}
+		s.within(w, r, one)
 	}
+}
+
+// within serves a browser that is logged in, for as long as it is.
+func (s *Server) within(w http.ResponseWriter, r *http.Request, one *session) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(one.over, cancel)()
+	if r.Method == http.MethodPost && r.URL.Path == "/out" {
+		http.SetCookie(w, s.guard.signOut(one))
+		s.page(w, r, http.StatusOK, away("This browser is signed out."))
+		return
+	}
+	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // shut is for who may not see a page, or not like this: a browser that is logged in keeps its

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ type sessions struct {
 
 	mu    sync.Mutex
 	links map[[sha256.Size]byte]time.Time // until when they work
-	in    []session                       // the oldest first
+	in    []*session                      // the oldest first
 }
 
 // A session is a browser that is logged in. Cookies know no ports: a browser gives them also to
@@ -34,7 +35,9 @@ type sessions struct {
 // alone whose it was first.
 type session struct {
 	digest [sha256.Size]byte
-	user   int // see loopback.User
+	user   int             // see loopback.User
+	over   context.Context // ends with it
+	end    context.CancelFunc
 }
 
 type userKey struct{}
@@ -89,31 +92,46 @@ func (s *sessions) redeem(secret string, user int, now time.Time) *http.Cookie {
 		return nil
 	}
 	token := rand.Text()
-	s.in = append(s.in, session{sha256.Sum256([]byte(token)), user})
+	one := &session{digest: sha256.Sum256([]byte(token)), user: user}
+	one.over, one.end = context.WithCancel(context.Background())
+	s.in = append(s.in, one)
 	if len(s.in) > mostSessions {
+		s.in[0].end()
 		s.in = s.in[1:]
 	}
 	return &http.Cookie{Name: s.cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// has reports whether a request is of a browser that is logged in.
-func (s *sessions) has(r *http.Request) bool {
+// of is the session that a request belongs to, nil if there is none.
+func (s *sessions) of(r *http.Request) *session {
 	c, err := r.Cookie(s.cookie)
 	if err != nil {
-		return false
+		return nil
 	}
-	user, known := s.userWith(sha256.Sum256([]byte(c.Value)))
-	return known && user == userOf(r)
+	one := s.with(sha256.Sum256([]byte(c.Value)))
+	if one == nil || one.user != userOf(r) {
+		return nil
+	}
+	return one
 }
 
-// userWith is whose cookie it is that has a digest.
-func (s *sessions) userWith(digest [sha256.Size]byte) (user int, known bool) {
+// with is the session whose cookie has a digest, nil if there is none.
+func (s *sessions) with(digest [sha256.Size]byte) (found *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.in {
-		if subtle.ConstantTimeCompare(s.in[i].digest[:], digest[:]) == 1 {
-			user, known = s.in[i].user, true
+	for _, one := range s.in {
+		if subtle.ConstantTimeCompare(one.digest[:], digest[:]) == 1 {
+			found = one
 		}
 	}
-	return user, known
+	return found
+}
+
+// signOut ends a session, and returns what has the browser forget it.
+func (s *sessions) signOut(one *session) *http.Cookie {
+	one.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in = slices.DeleteFunc(s.in, func(other *session) bool { return other == one })
+	return &http.Cookie{Name: s.cookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 )
 
-// A browser gives its cookies to every port of this machine, also to that of another user, who
-// may lead it there.
-func TestACookieIsNothingToAnotherUser(t *testing.T) {
+const aForm, aJSON = "application/x-www-form-urlencoded", "application/json"
+
+// asUser has a program of a user knock at a page, and returns what it gets.
+func asUser(t *testing.T, uid uint32, base string, with ...string) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be somebody else")
 	}
-	s := serve(t, source(inboxtest.New("notes"), "notes"))
-	b := newBrowser(t, s)
-	cookie, _, _ := strings.Cut(b.post(strings.TrimPrefix(s.Link(), b.base), nil).header.Get("Set-Cookie"), ";")
-	dir, err := os.MkdirTemp("", "cookie")
+	dir, err := os.MkdirTemp("", "knock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,13 +35,55 @@ func TestACookieIsNothingToAnotherUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for uid, want := range map[uint32]string{0: "200", 65534: "403"} {
-		knock := exec.Command(self)
-		knock.Dir = "/"
-		knock.Env = []string{"TEST_KNOCK_AT=" + s.Address(), "TEST_KNOCK_WITH=" + cookie, "GORACE=atexit_sleep_ms=0"}
-		knock.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		if out, err := knock.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
-			t.Errorf("user %d with the cookie: %s %v, not %s", uid, out, err, want)
+	knock := exec.Command(self)
+	knock.Dir = "/"
+	knock.Env = []string{"TEST_KNOCK_AT=" + base, "TEST_KNOCK_WITH=" + strings.Join(with, "\n"), "GORACE=atexit_sleep_ms=0"}
+	knock.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := knock.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// A browser gives its cookies to every port of this machine, also to that of another user, who
+// may lead it there.
+func TestACookieIsNothingToAnotherUser(t *testing.T) {
+	s := serve(t, source(inboxtest.New("notes"), "notes"))
+	b := newBrowser(t, s)
+	cookie, _, _ := strings.Cut(b.post(strings.TrimPrefix(s.Link(), b.base), nil).header.Get("Set-Cookie"), ";")
+	for uid, want := range map[uint32]string{0: "200 ", 65534: "403 "} {
+		if said := asUser(t, uid, b.base, cookie+" GET /  "+aForm); !strings.HasPrefix(said, want) {
+			t.Errorf("user %d with the cookie: %s, not %s", uid, said, want)
 		}
+	}
+}
+
+// Another user reaches the port, and may know all of a question and the name of the cookie, or all
+// of a cookie.
+func TestAnotherUserGetsNothingAndDecidesNothing(t *testing.T) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/secret"}`))
+	v, _ := h.Question(id)
+	s := serve(t, source(h, "notes"))
+	b := newBrowser(t, s)
+	stolen, _, _ := strings.Cut(b.post(strings.TrimPrefix(s.Link(), b.base), nil).header.Get("Set-Cookie"), ";")
+	name, _, _ := strings.Cut(stolen, "=")
+	var all []string
+	for _, cookie := range []string{"a=b", name + "=x", stolen} {
+		for _, what := range []string{"GET /  " + aForm, "GET /q/notes/" + id + "  " + aForm, "GET /history  " + aForm, "GET /events  " + aForm, "GET /api/notes/questions  " + aJSON,
+			"POST /q/notes/" + id + " do=allow&digest=" + v.Digest + " " + aForm,
+			"POST /api/notes/questions/" + id + `/answer {"digest":"` + v.Digest + `","result":{"action":"accept","content":{"approve":true}}} ` + aJSON,
+			"POST /bridges bridge=notes&do=halt&reason=x " + aForm, `POST /api/notes/halt {"reason":"x"} ` + aJSON, "POST /out  " + aForm} {
+			all = append(all, cookie+" "+what)
+		}
+	}
+	said := asUser(t, 65534, b.base, all...)
+	if strings.Count(said, "403 <!DOCTYPE html>") != len(all) || strings.Contains(said, "secret") || strings.Contains(said, "agent-a") {
+		t.Errorf("it gets\n%s", said)
+	}
+	undecided(t, h, id)
+	if halted(t, h) != nil || b.get("/").status != 200 {
+		t.Error("it halts the bridge, or signs somebody out")
 	}
 }

@@ -5,13 +5,14 @@ const said = document.getElementById("said");
 const article = document.querySelector("article.question");
 const say = (words) => { if (said) said.textContent = words; };
 
-// The same page as it is now, as a document that runs nothing.
+// The same page as it is now, as a document that runs nothing. Who was signed out, or whose
+// bridge began anew, sees nothing more of it.
 const fetchPage = () => new Promise((done, failed) => {
   const r = new XMLHttpRequest();
   r.open("GET", location.href);
   r.responseType = "document";
   r.timeout = 15000;
-  r.onload = () => (r.response && r.status !== 403 && r.status < 500 ? done(r.response) : failed(new Error("no page")));
+  r.onload = () => r.status === 403 ? location.reload() : (r.response && r.status < 500 ? done(r.response) : failed(new Error("no page")));
   r.onerror = r.ontimeout = () => failed(new Error("no answer"));
   r.send();
 });
