@@ -51,8 +51,11 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	paths, keys := s.logs(r.Context(), "")
 	var rows pieces
 	wrong := s.read(r.Context(), f, paths, now, func(one show.Found) {
-		if said := show.Words(&one.Record); strings.Contains(strings.ToLower(said), strings.ToLower(query.Get("q"))) {
-			rows = append(rows, decision(&one, keys[one.Path], now))
+		if !says(&one, query.Get("q")) {
+			return
+		}
+		if rows = append(rows, decision(&one, keys[one.Path], now)); len(rows) > 4*mostHistory { // a log may have millions
+			rows = slices.Delete(rows, 0, len(rows)-mostHistory-1)
 		}
 	})
 	more := len(rows) > mostHistory
@@ -66,6 +69,11 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 		element("ol", class("history"), attribute{"aria-label", "Decisions, the latest first"}, rows),
 		when(more, element("p", class("calm"), words(fmt.Sprintf("These are the latest %d; ask for less to see others.", mostHistory)))),
 	}})
+}
+
+// says reports whether a record has some words in it, in any case of letters.
+func says(one *show.Found, words string) bool {
+	return words == "" || strings.Contains(strings.ToLower(show.Words(&one.Record)), strings.ToLower(words))
 }
 
 // read reads records one after the other, for one page at a time: logs may be long. It returns

@@ -219,3 +219,18 @@ func TestWhatIsWrongWithAFieldIsSaidWhateverItIsCalled(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 }
+
+// A log may have millions of decisions: of all that fit, the latest are kept.
+func TestOfALongHistoryTheLatestAreShown(t *testing.T) {
+	var lines []string
+	for i := range 1100 {
+		lines = append(lines, fmt.Sprintf(`"event":"decided","call":"%d","from":"bob","tool":"read_file","verdict":"allow"`, i))
+	}
+	status := inbox.Status{ID: "notes", Audit: record(t, lines...), AuditOK: true}
+	b := within(t, serve(t, source(recorded{inboxtest.New("notes"), status}, "notes")))
+	got := b.get("/history?since=48h").body
+	all := regexp.MustCompile(`&amp;call=(\d+)`).FindAllStringSubmatch(got, -1)
+	if len(all) != 200 || all[0][1] != "1099" || all[199][1] != "900" || !strings.Contains(got, "These are the latest 200") {
+		t.Errorf("%d: %v", len(all), all)
+	}
+}
