@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 )
 
 // most is how long one step may take: a browser on a busy machine takes its time.
@@ -297,6 +299,33 @@ func theCardWorksInASandbox(t *testing.T, browser context.Context) {
 	h.until(`log.filter((m) => m.method === 'tools/call' && m.params.name === 'mcpx_card').length === 1 && log.some((m) => m.method === 'ui/notifications/size-changed' && m.params.height > 150)`)
 	if got := h.decisions(); len(got) > 0 {
 		t.Errorf("decided: %+v", got)
+	}
+}
+
+// TestPictures draws what docs/desktop.md shows. SHOTS names the directory that gets it.
+func TestPictures(t *testing.T) {
+	hall := inboxtest.New("notes")
+	asked := inboxtest.Write(`{"path":"/srv/app/config.yaml","content":"replicas: 3\nimage: app:1.42\n"}`)
+	asked.Caller = "release-bot"
+	v, _ := hall.Question(hall.Ask(asked))
+	s := carded(t)
+	s.step(desktop.Asked{Question: desktop.Question{ID: v.ID, Digest: v.Short, From: v.From, Tool: v.Tool, Bridge: v.Bridge, Dialog: v.Dialog("")}})
+	h := showing(t, chromium(t), s, `style="width:100%;height:94vh;border:1px solid #888;border-radius:10px"`)
+	h.until(`within().querySelector('button[value=allow]')`)
+	for name, width := range map[string]int64{"card": 560, "card-narrow": 360} {
+		if err := chromedp.Do(h.tab, chromedp.EmulateViewport(width, 640)); err != nil {
+			t.Fatal(err)
+		}
+		h.until(fmt.Sprintf(`innerWidth === %d && within().documentElement.scrollWidth <= within().documentElement.clientWidth`, width))
+		if dir := os.Getenv("SHOTS"); dir != "" {
+			png, err := chromedp.Run(h.tab, chromedp.FullScreenshot(100))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
