@@ -11,7 +11,7 @@ import (
 
 // Whatever client, peers and person say, in whatever order: every line said is
 // a line of JSON (the stage sees to that), nothing is decided but by the
-// client's own elicitation, and when the client is gone nothing is left.
+// client's own elicitation or the card, and when the client is gone nothing is left.
 func FuzzFace(f *testing.F) {
 	for _, seed := range []string{
 		"c{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\nl\nt",
@@ -19,14 +19,17 @@ func FuzzFace(f *testing.F) {
 		"q\nc{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"mcpx_approvals\"}}\nx\nj\nt\nt\nn",
 		"c{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"fs__read\",\"arguments\":{}," + modernMeta + "}}\nq\nt\ne{\"code\":-31004}",
 		"c{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{\"toolsListChanged\":true}," + modernMeta + "}}\nx\nt\nj",
+		"q\nc{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"ui://mcpx/approvals\"}}\nc{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"mcpx_card\",\"arguments\":{\"key\":\"id-1\",\"ticket\":\"id-2\"}}}",
+		"q\nc{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"mcpx_answer\",\"arguments\":{\"digest\":\"d-q\",\"nonce\":\"id-1\",\"answer\":{\"action\":\"accept\"}}}}",
+		"c{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"read\"}}\nr{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"ui://v\"}}]}",
 		"o{\"id\":1\np{\"progress\":1}\nc[]\nc{}\nr7\nrnull\ne7",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, script string) {
-		s := newStage(t, desktop.Config{Limit: 8})
-		s.join(map[string][]string{"fs": {tool("read"), tool("write")}})
-		s.meet(`{"elicitation":{}}`)
+		s := newStage(t, desktop.Config{Limit: 8, Card: true})
+		s.join(map[string][]string{"fs": {tool("read"), appTool("write", page)}})
+		s.meet(strings.Replace(showsApps, `{`, `{"elicitation":{},`, 1))
 		for text := range strings.SplitSeq(script, "\n") {
 			if text != "" {
 				s.play(text[0], text[1:])
