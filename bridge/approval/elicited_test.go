@@ -193,7 +193,7 @@ Caller: bob
 Bridge: fs
 Topic: lobby
 Rule: deploys
-Needs: 2 who agree; 0 so far
+Needs: 2 who agree
 Decide by: 2026-01-01 12:01:00 UTC (in 1m0s)
 Digest: SHORT
 Server says: Deploy it; may destroy

@@ -185,6 +185,19 @@ func TestMetadataIsBounded(t *testing.T) {
 	}
 }
 
+// What a question needs was spelled in two ways: here without who has agreed.
+func TestViewSaysWhoAgrees(t *testing.T) {
+	s := newStage(t, Options{})
+	q := writeFile("alice", "local")
+	q.Terms.Need = 2
+	id := s.open(q)
+	s.says("alice", approves)
+	v, ok := s.d.View(s.now, id, false)
+	if !ok || !strings.Contains(v.Text(), "\nNeeds: 2; alice agreed\n") || v.Needs() != "2; alice agreed" {
+		t.Errorf("%s", v.Text())
+	}
+}
+
 func TestView(t *testing.T) {
 	s := newStage(t, Options{})
 	q := passable(rememberable("alice", "local"), "carol")
@@ -203,7 +216,7 @@ Caller: bob
 Bridge: fs (a-test-server --pass hunter2)
 Topic: t1
 Rule: small-writes
-Needs: 2 who agree; 0 so far
+Needs: 2 who agree
 Passed on: by alice to carol
 Decide by: 2026-01-01 00:01:00 UTC (in 45s)
 Digest: ` + v.Short + `

@@ -85,8 +85,23 @@ func (s *Settled) Sentence() string {
 	if s.Reason == ShuttingDown {
 		return "the bridge stopped"
 	}
-	return "the bridge ended it: " + strings.ReplaceAll(s.Reason, "_", " ")
+	return endedIt + strings.ReplaceAll(s.Reason, "_", " ")
 }
+
+// Ours reports whether a sentence is one that [Settled.Sentence] says, and not one of somebody
+// who is no bridge of ours, or of a question that did not end.
+func Ours(sentence string) bool {
+	for _, said := range []Settled{{Outcome: Expired}, {Outcome: Withdrawn}, {Outcome: Withdrawn, Reason: CallerLeft}, {Outcome: Refused}, {Reason: ShuttingDown, Outcome: Aborted}} {
+		if sentence == said.Sentence() {
+			return true
+		}
+	}
+	return slices.ContainsFunc([]string{Allowed.String() + " by ", Denied.String() + " by ", endedIt}, func(begins string) bool {
+		return strings.HasPrefix(sentence, begins)
+	})
+}
+
+const endedIt = "the bridge ended it: "
 
 func names(people []Who) string {
 	var all []string

@@ -171,7 +171,13 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	add("Gateway", text.Line(q.Gateway))
 	add("Rule", text.Line(strings.Join(q.Terms.Rules, ", ")))
 	if p.need > 1 {
-		add("Needs", fmt.Sprintf("%d who agree; %d so far", p.need, p.count(agreed)))
+		var have []string
+		for _, s := range p.ballots {
+			if s.state == agreed {
+				have = append(have, text.Line(text.Person(s.who.String())))
+			}
+		}
+		add("Needs", needs(p.need, have))
 	}
 	for _, s := range p.ballots {
 		if s.state == beingAsked && len(s.chain) > 0 {
@@ -225,10 +231,14 @@ func (v *View) Needs() string {
 			have = append(have, text.Person(p.Who))
 		}
 	}
+	return needs(v.Need, have)
+}
+
+func needs(need int, have []string) string {
 	if len(have) == 0 {
-		return fmt.Sprintf("%d who agree", v.Need)
+		return fmt.Sprintf("%d who agree", need)
 	}
-	return fmt.Sprintf("%d; %s agreed", v.Need, strings.Join(have, ", "))
+	return fmt.Sprintf("%d; %s agreed", need, strings.Join(have, ", "))
 }
 
 // Text is the whole View as lines: for a terminal, or to be pasted.

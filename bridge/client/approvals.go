@@ -342,7 +342,7 @@ func (s *ApprovalInbox) cancelled(e *wire.Envelope) {
 	reason = fmt.Sprintf("%.200s", reason)
 	s.outcome(cmp.Or(reason, "withdrawn"), e.From, id)
 	switch {
-	case strings.HasPrefix(reason, "allowed by "), strings.HasPrefix(reason, "denied by "), reason == "the caller took it back", reason == "the bridge stopped":
+	case approval.Ours(reason):
 	case reason != "":
 		reason = "withdrawn: " + reason
 	default:
