@@ -36,7 +36,7 @@ func (d *Desk) settle(p *pending, s Settled, by *ballot) {
 	for _, ballot := range p.ballots {
 		switch {
 		case ballot == by && taken(s.Reason):
-			d.endAnswered(p, by, "your answer was taken for a no: "+cmp.Or(s.Detail, strings.ReplaceAll(s.Reason, "_", " ")))
+			d.endAnswered(p, by, "your answer was taken for a no: "+cmp.Or(s.Detail, text.Words(s.Reason)))
 		case ballot == by && p.need > 1, ballot != by && ballot.state == agreed:
 			d.endAnswered(p, ballot, why)
 		}
@@ -85,7 +85,7 @@ func (s *Settled) Sentence() string {
 	if s.Reason == ShuttingDown {
 		return "the bridge stopped"
 	}
-	return endedIt + strings.ReplaceAll(s.Reason, "_", " ")
+	return endedIt + text.Words(s.Reason)
 }
 
 // Ours reports whether a sentence is one that [Settled.Sentence] says, and not one of somebody

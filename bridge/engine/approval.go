@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -12,6 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -295,7 +295,7 @@ func refusedBy(s approval.Settled) string {
 	case approval.InvalidDelegation:
 		return "was not approved: it cannot be passed on as " + who + " wants it"
 	}
-	return "was not approved: " + strings.ReplaceAll(s.Reason, "_", " ")
+	return "was not approved: " + text.Words(s.Reason)
 }
 
 // startOrPark starts a call that may run, or waits for the server as long as the

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -56,7 +55,7 @@ func ending(s approval.Settled) string {
 	case s.Outcome == approval.Withdrawn, s.Reason == approval.ShuttingDown:
 		all = s.Sentence()
 	case s.Reason != "" && s.Reason != all:
-		all += ": " + strings.ReplaceAll(s.Reason, "_", " ")
+		all += ": " + text.Words(s.Reason)
 	}
 	if s.Said != "" {
 		all += inbox.Said + s.Said

@@ -385,7 +385,7 @@ func (m *model) answered(it item, r approval.Reply, o inbox.Outcome, err error) 
 		delete(m.mine, it.ref())
 		m.say("%s: you agreed; others must agree too", what)
 	case r.Allow && o.Outcome != approval.Allowed.String():
-		m.say("%s: %s, although you allowed it: %s", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
+		m.say("%s: %s, although you allowed it: %s", what, o.Outcome, text.Words(o.Reason))
 	default:
 		m.say("%s: %s by you", what, o.Outcome)
 	}

@@ -73,6 +73,10 @@ func Fill(s, indent string, columns int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
+// Words is a reason, or another name that programs read and records have, for people: with
+// spaces.
+func Words(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
 // Person is somebody who is asked or decided, in words for who sits elsewhere: name is that
 // which policies have.
 func Person(name string) string {

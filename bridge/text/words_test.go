@@ -25,6 +25,12 @@ func TestNamesInASentence(t *testing.T) {
 	}
 }
 
+func TestAReasonIsReadAsWords(t *testing.T) {
+	if got := text.Words("withdraw_not_proposer"); got != "withdraw not proposer" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestWordsAreFilledIntoLines(t *testing.T) {
 	for said, want := range map[string]string{
 		"":                      "  ",

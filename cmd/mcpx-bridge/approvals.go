@@ -275,9 +275,9 @@ func (p *program) printOutcome(q socket.Pending, r approval.Reply, o inbox.Outco
 	case o.Outcome == inbox.Pending:
 		p.log.Info("counted; others must agree too: " + what)
 	case r.Allow && o.Outcome != approval.Allowed.String():
-		return fail(exitRefused, "", "%s: %s, although you allowed it (%s)", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
+		return fail(exitRefused, "", "%s: %s, although you allowed it (%s)", what, o.Outcome, text.Words(o.Reason))
 	case r.To != "":
-		return fail(exitRefused, "", "%s: %s, although you passed it on (%s)", what, o.Outcome, strings.ReplaceAll(o.Reason, "_", " "))
+		return fail(exitRefused, "", "%s: %s, although you passed it on (%s)", what, o.Outcome, text.Words(o.Reason))
 	default:
 		p.log.Info(o.Outcome + ": " + what)
 	}

@@ -92,9 +92,9 @@ func Words(r *record.Record) string {
 		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
 	case record.LateAnswer:
-		return "a late answer of " + who(r) + " counts for nothing (" + strings.ReplaceAll(cmp.Or(r.Reason, "not_open"), "_", " ") + ")" + question(r)
+		return "a late answer of " + who(r) + " counts for nothing (" + text.Words(cmp.Or(r.Reason, "not_open")) + ")" + question(r)
 	case record.ForeignAnswer:
-		return "an answer of " + who(r) + " counts for nothing (" + strings.ReplaceAll(r.Reason, "_", " ") + ")" + question(r)
+		return "an answer of " + who(r) + " counts for nothing (" + text.Words(r.Reason) + ")" + question(r)
 	case record.Security:
 		return securityInWords(r, what)
 	case record.Decided:
@@ -139,9 +139,9 @@ func Words(r *record.Record) string {
 	case record.Dropped:
 		return "dropped a frame (" + r.Reason + ")"
 	case record.Warning:
-		return strings.ReplaceAll(r.Reason, "_", " ")
+		return text.Words(r.Reason)
 	}
-	return strings.ReplaceAll(string(r.Event), "_", " ")
+	return text.Words(string(r.Event))
 }
 
 // decidedInWords says how people decided, or why nobody did.
@@ -153,7 +153,7 @@ func decidedInWords(r *record.Record, what string) string {
 	case r.Outcome == "aborted" && r.Reason == approval.ShuttingDown:
 		return "withdrawn: " + about + ", the bridge stopped"
 	case r.Outcome == "aborted":
-		return "withdrawn: " + about + ", " + strings.ReplaceAll(r.Reason, "_", " ")
+		return "withdrawn: " + about + ", " + text.Words(r.Reason)
 	case r.Outcome == "refused":
 		return "nobody could decide about " + about + " (" + r.Reason + ")"
 	case r.Outcome == "withdrawn":
@@ -179,7 +179,7 @@ func fileInWords(r *record.Record) string {
 	case r.Outcome == "expired":
 		return "the changed policy file does not count: nobody decided in time"
 	}
-	return "the changed policy file does not count: " + strings.ReplaceAll(cmp.Or(r.Reason, r.Outcome), "_", " ")
+	return "the changed policy file does not count: " + text.Words(cmp.Or(r.Reason, r.Outcome))
 }
 
 // haltInWords says who stopped everything, or lets it go on, and why.
@@ -202,7 +202,7 @@ func haltInWords(r *record.Record) string {
 
 // securityInWords says what should not have been, and by whom.
 func securityInWords(r *record.Record, what string) string {
-	out := "security: " + strings.ReplaceAll(r.Reason, "_", " ")
+	out := "security: " + text.Words(r.Reason)
 	if what != "" {
 		out += ", " + what
 	}
