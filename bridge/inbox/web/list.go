@@ -3,17 +3,16 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -56,7 +55,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	shown := all[from:min(from+perPage, len(all))]
 	var rows pieces
 	for i := range shown {
-		if row := row(r.Context(), &shown[i], now); row != nil {
+		if row := s.row(r.Context(), &shown[i], now); row != nil {
 			rows = append(rows, row)
 		}
 	}
@@ -92,23 +91,66 @@ func nothing(all []*Source) piece {
 	}))
 }
 
-// row is one question in the list; nil if it has ended by now.
-func row(ctx context.Context, i *item, now time.Time) piece {
+// A glance is what the list shows of a question as long as its version stays.
+type glance struct {
+	version    string // by its digest, and how many have agreed
+	asks, gist piece
+	needs      string
+	hides      bool // something that cannot be seen
+}
+
+func version(q *approval.Summary) string { return q.Short + "." + strconv.Itoa(q.Have) }
+
+// mostGlances is how many are kept.
+const mostGlances = 1000
+
+// glances are those of questions that were listed, by their places.
+type glances struct {
+	mu   sync.Mutex
+	kept map[place]glance
+}
+
+// of looks at a question once: its bridge has everybody wait while it puts a long one together,
+// and a list is asked for again with each event. It reports false for one that has ended by now.
+func (g *glances) of(ctx context.Context, i *item) (one glance, ok bool) {
+	at := place{i.at.Key, i.ID}
+	g.mu.Lock()
+	one = g.kept[at]
+	g.mu.Unlock()
+	if one.version == version(&i.Summary) {
+		return one, true
+	}
 	v, err := i.at.Show(ctx, i.ID)
-	if r, ok := errors.AsType[*inbox.Refusal](err); ok && r.Reason == inbox.Unknown {
+	if err != nil {
+		return one, false
+	}
+	one = glance{version(&v.Summary), asks(&v), when(!v.AboutPolicy, gist(&v)), v.Needs(), len(v.Banner) > 0}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.kept == nil || len(g.kept) == mostGlances {
+		g.kept = map[place]glance{}
+	}
+	g.kept[at] = one
+	return one, true
+}
+
+// row is one question in the list; nil if it has ended by now.
+func (s *Server) row(ctx context.Context, i *item, now time.Time) piece {
+	at, ok := s.glances.of(ctx, i)
+	if !ok {
 		return nil
 	}
-	version := v.Short + "." + strconv.Itoa(v.Have)
-	if _, frozen := v.Left(now); frozen {
+	version := at.version
+	if _, frozen := i.Left(now); frozen {
 		version += ".halted"
 	}
 	return element("li", id("q."+i.at.Key+"."+i.ID), attribute{"data-version", version},
 		element("a", class("card"), href(i.address()),
-			element("span", class("asks"), asks(&v)),
-			when(!v.AboutPolicy, gist(&v)),
-			element("span", class("meta"), left(&v.Summary, now), element("bdi", words(i.at.Label)), element("code", words(v.Short)),
-				when(v.Needs() != "", element("span", words("needs "+v.Needs()))), when(len(v.Banner) > 0, element("span", class("alarm"), words("holds what cannot be seen"))),
-				when(v.Elsewhere != "", element("span", words(v.Elsewhere))))))
+			element("span", class("asks"), at.asks),
+			at.gist,
+			element("span", class("meta"), left(&i.Summary, now), element("bdi", words(i.at.Label)), element("code", words(i.Short)),
+				when(at.needs != "", element("span", words("needs "+at.needs))), when(at.hides, element("span", class("alarm"), words("holds what cannot be seen"))),
+				when(i.Elsewhere != "", element("span", words(i.Elsewhere))))))
 }
 
 // How much of the arguments a list shows.

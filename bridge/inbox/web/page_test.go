@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 )
@@ -145,5 +148,46 @@ func TestArgumentsAreShownAsWhatTheyAre(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s: no %s in\n%s", what, want, page)
 		}
+	}
+}
+
+// A looked is a hall that counts how often somebody looked at a whole question.
+type looked struct {
+	*inboxtest.Hall
+	times *atomic.Int64
+}
+
+func (l looked) Show(ctx context.Context, id string) (approval.View, error) {
+	l.times.Add(1)
+	return l.Hall.Show(ctx, id)
+}
+
+// While a bridge puts a question together that somebody has made long, all its calls wait; and
+// a list is asked for again with each event.
+func TestAListLooksAtAQuestionOnce(t *testing.T) {
+	h := looked{inboxtest.New("notes"), new(atomic.Int64)}
+	b := within(t, serve(t, source(h, "notes")))
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Of, q.Terms.Need = []string{"local", "ann"}, 2
+	id := h.Ask(q)
+	first := b.get("/").body
+	for range 10 {
+		if again := b.get("/").body; !strings.Contains(again, "write_file") || !strings.Contains(again, "/a") || !strings.Contains(again, "needs 2") {
+			t.Fatalf("it is not what it was:\n%s\nbut\n%s", first, again)
+		}
+	}
+	if n := h.times.Load(); n != 1 {
+		t.Errorf("it was looked at %d times", n)
+	}
+	v, _ := h.Question(id)
+	if _, err := h.Decide(t.Context(), inbox.Decide(&v, &approval.Reply{Allow: true})); err != nil {
+		t.Fatal(err)
+	}
+	if now := b.get("/").body; !strings.Contains(now, "needs 2; you agreed") || h.times.Load() != 2 {
+		t.Errorf("looked at %d times, and nothing is said of the yes:\n%s", h.times.Load(), now)
+	}
+	h.Withdraw(id)
+	if now := b.get("/").body; strings.Contains(now, "write_file") {
+		t.Errorf("it is there still:\n%s", now)
 	}
 }

@@ -35,7 +35,8 @@ type Server struct {
 	mux   *http.ServeMux
 	guard *guard
 	found
-	http *http.Server
+	glances glances
+	http    *http.Server
 
 	reading sync.Mutex // held by the one who reads records
 }
