@@ -302,3 +302,18 @@ func TestThePageIsForThisMachineOnly(t *testing.T) {
 		}
 	}
 }
+
+// Another port of this machine may set a cookie of ours for a part of this page, and browsers send
+// that before ours.
+func TestACookieThatAnotherPortSetHidesNone(t *testing.T) {
+	s := serve(t, source(inboxtest.New("notes"), "notes"))
+	b := newBrowser(t, s)
+	own, _, _ := strings.Cut(b.post(strings.TrimPrefix(s.Link(), b.base), nil).header.Get("Set-Cookie"), ";")
+	name, _, _ := strings.Cut(own, "=")
+	for cookies, want := range map[string]int{own: http.StatusOK, name + "=x; " + own: http.StatusOK, name + "=x": http.StatusForbidden} {
+		stranger := newBrowser(t, s)
+		if got := stranger.get("/", func(r *http.Request) { r.Header.Set("Cookie", cookies) }); got.status != want {
+			t.Errorf("%q: %d", cookies, got.status)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -91,52 +90,13 @@ func nothing(all []*Source) piece {
 	}))
 }
 
-// A glance is what the list shows of a question as long as its version stays.
-type glance struct {
-	version    string // by its digest, and how many have agreed
-	asks, gist piece
-	needs      string
-	hides      bool // something that cannot be seen
-}
-
-func version(q *approval.Summary) string { return q.Short + "." + strconv.Itoa(q.Have) }
-
-// mostGlances is how many are kept.
-const mostGlances = 1000
-
-// glances are those of questions that were listed, by their places.
-type glances struct {
-	mu   sync.Mutex
-	kept map[place]glance
-}
-
-// of looks at a question once: its bridge has everybody wait while it puts a long one together,
-// and a list is asked for again with each event. It reports false for one that has ended by now.
-func (g *glances) of(ctx context.Context, i *item) (one glance, ok bool) {
-	at := place{i.at.Key, i.ID}
-	g.mu.Lock()
-	one = g.kept[at]
-	g.mu.Unlock()
-	if one.version == version(&i.Summary) {
-		return one, true
-	}
-	v, err := i.at.Show(ctx, i.ID)
-	if err != nil {
-		return one, false
-	}
-	one = glance{version(&v.Summary), asks(&v), when(!v.AboutPolicy, gist(&v)), v.Needs(), len(v.Banner) > 0}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.kept == nil || len(g.kept) == mostGlances {
-		g.kept = map[place]glance{}
-	}
-	g.kept[at] = one
-	return one, true
+func look(v *approval.View) glance {
+	return glance{version(&v.Summary), asks(v), when(!v.AboutPolicy, gist(v)), v.Needs(), len(v.Banner) > 0}
 }
 
 // row is one question in the list; nil if it has ended by now.
 func (s *Server) row(ctx context.Context, i *item, now time.Time) piece {
-	at, ok := s.glances.of(ctx, i)
+	at, ok := s.glances.of(ctx, i.at, &i.Summary, look)
 	if !ok {
 		return nil
 	}

@@ -104,15 +104,12 @@ func (s *sessions) redeem(secret string, user int, now time.Time) *http.Cookie {
 
 // of is the session that a request belongs to, nil if there is none.
 func (s *sessions) of(r *http.Request) *session {
-	c, err := r.Cookie(s.cookie)
-	if err != nil {
-		return nil
+	for _, c := range r.CookiesNamed(s.cookie) { // another port may set one of that name, which comes first
+		if one := s.with(sha256.Sum256([]byte(c.Value))); one != nil && one.user == userOf(r) {
+			return one
+		}
 	}
-	one := s.with(sha256.Sum256([]byte(c.Value)))
-	if one == nil || one.user != userOf(r) {
-		return nil
-	}
-	return one
+	return nil
 }
 
 // with is the session whose cookie has a digest, nil if there is none.
