@@ -280,6 +280,9 @@ func (m *model) closed(src *Found, e inbox.Event) {
 	if it.q.AboutPolicy {
 		because = endOfPolicyFile(because)
 	}
+	if e.By == "local" { // who reads this may be taken for that, and answered nothing
+		because = "answered elsewhere: " + because
+	}
 	m.say("%s: %s", it.what(), text.Line(cmp.Or(because, "it is not open any more")))
 }
 

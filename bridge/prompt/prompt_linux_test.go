@@ -358,7 +358,7 @@ func TestAI05AllTerminalsSayWhoAnswered(t *testing.T) {
 		t.Errorf("settled as %+v", got)
 	}
 	one.Sees("]: allowed by you")
-	two.Sees("]: allowed by local", "nothing was sent")
+	two.Sees("]: answered elsewhere: allowed by", " local", "nothing was sent")
 	two.Misses("deny, because")
 
 	second := bothRead()
