@@ -26,7 +26,7 @@ CHROMIUM = command -v chromium chromium-browser google-chrome chrome >/dev/null
 LONG = ./cmd/mcpx-bridge ./bridge/gateway ./examples/bench ./stdio
 AT_ONCE = -p 4 -parallel 8
 
-.PHONY: help build mcpb demo test race test-page check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
+.PHONY: help build mcpb demo test race test-page load-page check platforms vuln bench bench-md soak test-real kills fuzz sim sim-long mutants clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -97,6 +97,9 @@ test-page: ## the page, and the card in clients, in Chromium, which apt-get inst
 	else \
 		echo "test-page: NOT CHECKED: there is no Chromium here, and none could be installed" >&2; \
 	fi
+
+load-page: ## MINUTES (10) of a page in Chromium while a question comes each second: memory stays level on both sides (Linux)
+	PAGE_MINUTES=$(MINUTES) $(GO) test -tags chrome -count=1 -timeout 0 -v -run 'TestPageUnderLoad' ./bridge/inbox/web
 
 # The npm servers are pinned by examples/real/package-lock.json and land in .cache.
 test-real: .cache/real/node_modules/.done .cache/real/bin/everything-server ## npm servers behind the bridge, byte for byte, and npm clients, the Inspector and the conformance suites before serve and run --stdio; needs node and npm
