@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
@@ -48,7 +49,7 @@ func (p *program) inbox(ctx context.Context, named []string) error {
 	}
 	s, err := web.Open(web.Options{Listen: at, Log: p.log, Find: web.Bridges(dir, func(s inbox.Status) bool {
 		return len(named) == 0 || slices.Contains(named, s.ID)
-	})})
+	}), Ended: func() []string { return show.Of(p.auditDir(), named) }})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package show finds audit logs, picks records out of them, and says them to people.
 //
-// [In], [Find], [Only] and [Every] find the logs that a person means; [Filter] is which of their
+// [In], [Of], [Find], [Only] and [Every] find the logs that a person means; [Filter] is which of their
 // records are wanted, in the words of the command line, and [Filter.In] yields them; [Words] is a
 // record on one line, [Layout] the same for a terminal; [Report] is what a verification came to,
 // and [Hint] what to do when it failed. All lines are fit to be shown.

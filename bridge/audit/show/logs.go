@@ -72,15 +72,23 @@ func Only(dir string) (string, error) {
 
 // Every is all logs there are in dir, where none is named.
 func Every(dir string) ([]string, error) {
-	var paths []string
-	for _, id := range In(dir) {
-		paths = append(paths, filepath.Join(dir, id+".jsonl"))
-	}
+	paths := Of(dir, nil)
 	if paths == nil {
 		_, err := Only(dir)
 		return nil, err
 	}
 	return paths, nil
+}
+
+// Of are the logs there are in dir of the bridges that are named, all where none is; none is
+// no error.
+func Of(dir string, named []string) (paths []string) {
+	for _, id := range In(dir) {
+		if len(named) == 0 || slices.Contains(named, id) {
+			paths = append(paths, filepath.Join(dir, id+".jsonl"))
+		}
+	}
+	return paths
 }
 
 // In are the ids of the bridges that keep a record in dir, or kept one that is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -25,18 +26,27 @@ const mostHistory = 200
 // decisions are the events that tell how something was decided, or that somebody tried.
 var decisions = []string{"decided", "withdrawn", "rejected", "revoked", "reload_decided", "late_answer", "foreign_answer", "security"}
 
-// logs are the records of the sources, and the keys of these by the path.
-func (s *Server) logs(ctx context.Context, only string) (paths []string, keys map[string]string) {
-	keys = map[string]string{}
+// logs are the records of the sources, or of one alone, and of bridges that have ended, and by the
+// path what has an address tell which log is meant.
+func (s *Server) logs(ctx context.Context, only url.Values) (paths []string, which map[string]url.Values) {
+	which = map[string]url.Values{}
+	add := func(path, kind, value string) {
+		if which[path] == nil && (!only.Has("bridge") && !only.Has("log") || only.Get(kind) == value) {
+			paths, which[path] = append(paths, path), url.Values{kind: {value}}
+		}
+	}
 	for _, src := range s.all() {
 		status, err := src.Status(ctx)
-		if err != nil || !filepath.IsAbs(status.Audit) || only != "" && only != src.Key {
-			continue
+		if err == nil && filepath.IsAbs(status.Audit) {
+			add(status.Audit, "bridge", src.Key)
 		}
-		paths = append(paths, status.Audit)
-		keys[status.Audit] = src.Key
 	}
-	return paths, keys
+	if s.o.Ended != nil {
+		for _, path := range s.o.Ended() {
+			add(path, "log", filepath.Base(path))
+		}
+	}
+	return paths, which
 }
 
 // history shows what was decided, or with a call all that is on record of that.
@@ -48,13 +58,13 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := show.Filter{From: query.Get("from"), Tool: query.Get("tool"), Verdict: query.Get("verdict"), Since: since, Event: decisions}
-	paths, keys := s.logs(r.Context(), "")
+	paths, which := s.logs(r.Context(), nil)
 	var rows pieces
 	wrong := s.read(r.Context(), f, paths, now, func(one show.Found) {
 		if !says(&one, query.Get("q")) {
 			return
 		}
-		if rows = append(rows, decision(&one, keys[one.Path], now)); len(rows) > 4*mostHistory { // a log may have millions
+		if rows = append(rows, decision(&one, which[one.Path], now)); len(rows) > 4*mostHistory { // a log may have millions
 			rows = slices.Delete(rows, 0, len(rows)-mostHistory-1)
 		}
 	})
@@ -65,7 +75,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 		element("h1", words("What was decided")),
 		search(query, since),
 		wrong,
-		when(rows == nil, element("p", class("calm"), words("Nothing on record fits. Records of bridges that have ended: mcpx-bridge audit show."))),
+		when(rows == nil, element("p", class("calm"), words("Nothing on record fits."), when(s.o.Ended == nil, words(" Records of bridges that have ended: mcpx-bridge inbox, or mcpx-bridge audit show.")))),
 		element("ol", class("history"), attribute{"aria-label", "Decisions, the latest first"}, rows),
 		when(more, element("p", class("calm"), words(fmt.Sprintf("These are the latest %d; ask for less to see others.", mostHistory)))),
 	}})
@@ -115,9 +125,11 @@ func search(query url.Values, since string) piece {
 		field("since", "Since", since, "24h"), element("button", words("Search")))
 }
 
-// decision is one record in the list.
-func decision(one *show.Found, bridge string, now time.Time) piece {
+// decision is one record in the list. of is what says in whose log it is.
+func decision(one *show.Found, of url.Values, now time.Time) piece {
 	r := &one.Record
+	at := url.Values{"call": {r.Call}}
+	maps.Copy(at, of)
 	said := r.Event
 	if r.Event == "decided" {
 		said = cmp.Or(r.Outcome, r.Verdict, r.Event)
@@ -136,7 +148,7 @@ func decision(one *show.Found, bridge string, now time.Time) piece {
 	return element("li", clock(r.At, now), element("span", class("verdict v-"+tone(said)), words(strings.ReplaceAll(said, "_", " "))),
 		element("span", when(r.From != "", name(r.From)), when(r.From != "" && what != "", words(" → ")), when(what != "", name(what)),
 			words(" "), element("bdi", words(strings.Join(about, ", ")))),
-		when(r.Call != "", element("a", href("/history?bridge="+url.QueryEscape(bridge)+"&call="+url.QueryEscape(r.Call)), words("record"))))
+		when(r.Call != "", element("a", href("/history?"+at.Encode()), words("record"))))
 }
 
 // tone is how a decision looks.
@@ -152,8 +164,9 @@ func tone(said string) string {
 
 // record shows all that is on record of a call.
 func (s *Server) record(w http.ResponseWriter, r *http.Request, now time.Time) {
-	call := r.URL.Query().Get("call")
-	paths, _ := s.logs(r.Context(), r.URL.Query().Get("bridge"))
+	query := r.URL.Query()
+	call := query.Get("call")
+	paths, _ := s.logs(r.Context(), query)
 	var rows pieces
 	wrong := s.read(r.Context(), show.Filter{Call: call, All: true}, paths, now, func(one show.Found) {
 		if len(rows) < mostHistory {
@@ -166,7 +179,7 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request, now time.Time) {
 		wrong,
 		when(rows == nil, element("p", class("calm"), words("There is nothing on record of it."))),
 		element("ol", class("record"), rows),
-		s.explained(r.Context(), r.URL.Query().Get("bridge"), call),
+		s.explained(r.Context(), query.Get("bridge"), call),
 	}})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -30,7 +31,8 @@ func (r recorded) Status(context.Context) (inbox.Status, error) { return r.statu
 // record writes a log of so many lines, each for a minute of the last hour.
 func record(t *testing.T, lines ...string) (file string) {
 	t.Helper()
-	file = filepath.Join(t.TempDir(), "notes.jsonl")
+	dir := t.TempDir()
+	file = filepath.Join(dir, filepath.Base(dir)+".jsonl") // its name is its own
 	var all strings.Builder
 	for i, line := range lines {
 		at := time.Now().Add(time.Duration(i-len(lines)) * time.Minute).UTC().Format(time.RFC3339Nano)
@@ -82,6 +84,36 @@ func TestHistoryIsWhatIsOnRecord(t *testing.T) {
 	for _, query := range []string{"since=whenever", "verdict=perhaps"} {
 		if got := b.get("/history?" + query); got.status != http.StatusOK || !strings.Contains(got.body, `role="alert"`) {
 			t.Errorf("%s: %d\n%s", query, got.status, got.body)
+		}
+	}
+}
+
+// What bridges decided that do not run any more is found beside what the others did.
+func TestHistoryHasWhatHasEnded(t *testing.T) {
+	runs := record(t, `"event":"decided","call":"1","from":"bob","tool":"write_file","verdict":"allow"`)
+	ended := record(t, `"event":"decided","call":"1","from":"carol","tool":"delete_file","verdict":"deny"`)
+	src := source(recorded{inboxtest.New("notes"), inbox.Status{ID: "notes", Audit: runs, AuditOK: true}}, "notes")
+	s, err := web.Open(web.Options{Listen: "127.0.0.1:0", Find: only([]*web.Source{src}), Ended: func() []string { return []string{runs, ended} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, s)
+	b := within(t, s)
+	page := b.get("/history").body
+	if strings.Count(page, ">bob<") != 1 || strings.Count(page, ">carol<") != 1 {
+		t.Errorf("%s", page)
+	}
+	for at, want := range map[string][2]string{"/history?bridge=notes&call=1": {"bob", "carol"}, "/history?call=1&log=" + filepath.Base(ended): {"carol", "bob"}} {
+		if at != "/history?bridge=notes&call=1" && !strings.Contains(page, strings.ReplaceAll(at, "&", "&amp;")) {
+			t.Errorf("nothing leads to %s:\n%s", at, page)
+		}
+		if page := b.get(at).body; !strings.Contains(page, "for "+want[0]) || strings.Contains(page, "for "+want[1]) {
+			t.Errorf("%s: %s", at, page)
+		}
+	}
+	for _, at := range []string{"/history?call=1&log=../../etc/passwd", "/history?call=1&log=" + url.QueryEscape(ended), "/history?call=1&bridge=none"} {
+		if page := b.get(at).body; !strings.Contains(page, "nothing on record of it") {
+			t.Errorf("%s: %s", at, page)
 		}
 	}
 }

@@ -56,6 +56,12 @@ func serve(t testing.TB, all ...*web.Source) *web.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serving(t, s)
+	return s
+}
+
+// serving serves a page until the test ends.
+func serving(t testing.TB, s *web.Server) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
@@ -65,7 +71,6 @@ func serve(t testing.TB, all ...*web.Source) *web.Server {
 			t.Error(err)
 		}
 	})
-	return s
 }
 
 func only(all []*web.Source) web.Finder {

@@ -23,9 +23,14 @@ type Options struct {
 	// Listen is HOST:PORT on loopback. "" is DefaultListen, or any port that is free where
 	// somebody else has that.
 	Listen string
-	Only   *Source      // whose questions are shown, for as long as there is a page
-	Find   Finder       // without Only: whose are; it is asked again and again
-	Log    *slog.Logger // nil: nobody reads it
+	Only   *Source // whose questions are shown, for as long as there is a page
+	Find   Finder  // without Only: whose are; it is asked again and again
+
+	// Ended are the logs of bridges that need not run any more, by their paths; those of
+	// the ones that are found beside may be among them. nil: there are none.
+	Ended func() []string
+
+	Log *slog.Logger // nil: nobody reads it
 }
 
 // A Server is a page, listening. Its methods may be called from any goroutine.
