@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -24,6 +25,10 @@ import (
 func TestMain(m *testing.M) {
 	if at := os.Getenv("TEST_KNOCK_AT"); at != "" {
 		knock(at, os.Getenv("TEST_KNOCK_WITH"))
+		return
+	}
+	if at := os.Getenv("TEST_CROWD_AT"); at != "" {
+		crowd(at)
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -47,6 +52,19 @@ func knock(base, with string) {
 		got.Body.Close()
 		fmt.Println(got.StatusCode, string(body))
 	}
+}
+
+// crowd takes all places that it gets, says so, and keeps them until its stdin ends.
+func crowd(at string) {
+	var all []net.Conn
+	for range 200 {
+		if c, err := net.DialTimeout("tcp", at, time.Second); err == nil {
+			all = append(all, c)
+			io.WriteString(c, "GET /static/inbox.css HTTP/1.1\r\nHost: "+at+"\r\n\r\n")
+		}
+	}
+	fmt.Println(len(all))
+	io.Copy(io.Discard, os.Stdin)
 }
 
 // serve serves the page of some inboxes until the test ends.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -59,7 +60,7 @@ func listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fault.New(fault.Failed, "choose another port", "the inbox: %w", err)
 	}
-	return limited{at, make(chan struct{}, maxClients)}, nil
+	return limited{at, make(chan struct{}, maxClients), make(chan struct{}, maxStrangers)}, nil
 }
 
 // Address is that of the page, for a browser that is logged in.
@@ -117,20 +118,37 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// A limited listener lets so many in at one time; the others wait.
+// A limited listener lets so many in at one time; the others wait. Other users of this machine
+// have a few places of their own, and do not wait: whoever takes those shuts nobody out.
 type limited struct {
 	net.Listener
-	in chan struct{}
+	in, strangers chan struct{}
 }
 
 func (l limited) Accept() (net.Conn, error) {
-	l.in <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
+	for {
+		l.in <- struct{}{}
+		c, err := l.Listener.Accept()
+		if err == nil && !stranger(c) {
+			return &counted{Conn: c, in: l.in}, nil
+		}
 		<-l.in
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.strangers <- struct{}{}:
+			return &counted{Conn: c, in: l.strangers}, nil
+		default:
+			c.Close()
+		}
 	}
-	return &counted{Conn: c, in: l.in}, nil
+}
+
+// stranger reports whether a connection is another user's, as far as that is known.
+func stranger(c net.Conn) bool {
+	user := loopback.User(c)
+	return user >= 0 && user != os.Geteuid()
 }
 
 type counted struct {

@@ -16,6 +16,8 @@ const (
 	maxHeader  = 16 << 10
 	maxForm    = 1 << 20 // what is sent with a form: fields of 64 KiB, each byte in three
 	maxClients = 128     // connections at one time
+
+	maxStrangers = 16 // those of other users of this machine, where the system says whose they are
 )
 
 // Options are what a Server is opened with. Only or Find must be given.

@@ -16,6 +16,16 @@ const aForm, aJSON = "application/x-www-form-urlencoded", "application/json"
 // asUser has a program of a user knock at a page, and returns what it gets.
 func asUser(t *testing.T, uid uint32, base string, with ...string) string {
 	t.Helper()
+	out, err := programOf(t, uid, "TEST_KNOCK_AT="+base, "TEST_KNOCK_WITH="+strings.Join(with, "\n")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// programOf is this program, to be run by a user.
+func programOf(t *testing.T, uid uint32, env ...string) *exec.Cmd {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be somebody else")
 	}
@@ -35,15 +45,43 @@ func asUser(t *testing.T, uid uint32, base string, with ...string) string {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	knock := exec.Command(self)
-	knock.Dir = "/"
-	knock.Env = []string{"TEST_KNOCK_AT=" + base, "TEST_KNOCK_WITH=" + strings.Join(with, "\n"), "GORACE=atexit_sleep_ms=0"}
-	knock.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-	out, err := knock.CombinedOutput()
+	cmd := exec.Command(self)
+	cmd.Dir = "/"
+	cmd.Env = append(env, "GORACE=atexit_sleep_ms=0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	return cmd
+}
+
+// Another user may open as many connections as there are places, and keep them.
+func TestAnotherUserShutsNobodyOut(t *testing.T) {
+	s := serve(t, source(inboxtest.New("notes"), "notes"))
+	b := within(t, s)
+	cmd := programOf(t, 65534, "TEST_CROWD_AT="+strings.TrimPrefix(b.base, "http://"))
+	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatal(err)
 	}
-	return string(out)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	said := make([]byte, 16)
+	n, err := out.Read(said)
+	if err != nil || n < 3 {
+		t.Fatalf("there is no crowd: %q %v", said[:n], err)
+	}
+	for range 3 {
+		if got := b.get("/"); got.status != 200 {
+			t.Errorf("%d", got.status)
+		}
+	}
 }
 
 // A browser gives its cookies to every port of this machine, also to that of another user, who
