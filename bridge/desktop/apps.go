@@ -2,9 +2,13 @@ package desktop
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // An app is a page of a server's that a client shows (MCP Apps, the extension named
@@ -50,6 +54,25 @@ func withApp(meta []byte, peer string) []byte {
 		}
 	}
 	return meta
+}
+
+// pageAt is what was read of a page, at the address by which the client has it: some clients
+// show none that says another, and MCP Apps has it so. Every other byte is as it came.
+func pageAt(asked, theirs string, result, contents []byte) []byte {
+	if len(contents) == 0 || contents[0] != '[' {
+		return result
+	}
+	i := 0
+	for p := range rawjson.Parts(contents, 0) {
+		at, err := peek(p.Of(contents), "uri")
+		if uri, _ := jsonrpc.Unquote(at[0]); err == nil && uri == theirs {
+			if named, ok := rawjson.Put(result, jsontext.Pointer("/contents/"+strconv.Itoa(i)+"/uri"), jsonrpc.AppendQuote(nil, asked)); ok {
+				return named
+			}
+		}
+		i++
+	}
+	return result
 }
 
 // pageShape is where a tool's _meta announces a page: as MCP Apps has it, now and in drafts,

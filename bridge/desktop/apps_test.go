@@ -66,6 +66,32 @@ func TestThePagesOfTwoPeersHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// A client may show no page that says another address than the one that it asked for.
+func TestAPageSaysTheAddressThatItWasAskedAt(t *testing.T) {
+	const theirs = `ui://clock/view.html`
+	answer := func(first, second string) string {
+		return `{ "_meta":{"n":9007199254740993.0}, "contents":[` + first + `, {"text":"<x>\u2028","uri":"` + second + `" ,"mimeType":"text/html;profile=mcp-app"}],"z":1.0}`
+	}
+	for asked, to := range map[string]string{"ui://a/clock/view.html": "ui://a/clock/view.html", "mcpx://a/" + theirs: "mcpx://a/" + theirs} {
+		for _, first := range []string{`{"uri":"ui://clock/other.html","text":"` + theirs + `"}`, `{"uri":7}`, `"` + theirs + `"`, `{}`} {
+			s := newStage(t, desktop.Config{})
+			s.join(map[string][]string{"a": {tool("x")}})
+			s.meet(showsApps)
+			s.line(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q}}`, asked)
+			s.answer(s.open("resources/read"), answer(first, theirs))
+			s.one(`"id":1,"result":` + answer(first, to) + "}")
+		}
+	}
+	for _, odd := range []string{`{"contents":[]}`, `{"contents":{"uri":"` + theirs + `"}}`, `{"contents":7}`, `{}`, `{"contents":[{"uri":"ui://other"}]}`} {
+		s := newStage(t, desktop.Config{})
+		s.join(map[string][]string{"a": {tool("x")}})
+		s.meet(`{}`)
+		s.line(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"ui://a/clock/view.html"}}`)
+		s.answer(s.open("resources/read"), odd)
+		s.one(`"id":1,"result":` + odd + "}")
+	}
+}
+
 // Other spellings of a page's address were passed on as they were (FINDINGS P17).
 func TestAPageWasAnnouncedAtAnAddressOfEverybodys(t *testing.T) {
 	for ui, want := range map[string]string{

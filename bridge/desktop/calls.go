@@ -165,6 +165,9 @@ func (f *Proxy) passResult(r *request, result []byte, from Pair) {
 	if f.showsCard(r) {
 		f.closeFor(from, at[1], at[4])
 	}
+	if page, isPage := pageAddress(from.Name); isPage && r.reads != "" {
+		result = pageAt(r.reads, page, result, at[4])
+	}
 	if listed := len(at[1]) > 0 && at[1][0] == '['; called && !listed && at[2] == nil && at[3] == nil {
 		result = r.native(result, from)
 	}

@@ -38,6 +38,7 @@ func (f *Proxy) readResource(r *request) {
 		f.refuse(r, codeInvalidParams, "a resource has a uri, which is a string", nil)
 		return
 	}
+	r.reads = uri
 	if uri == cardURI && f.showsCard(r) {
 		f.readCard(r)
 		return

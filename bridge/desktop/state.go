@@ -121,6 +121,7 @@ type request struct {
 	away    func() // undoes what waits for it, when it ends or is cancelled; may be nil
 
 	what     string   // which tool, with which arguments
+	reads    string   // the address that it reads, "" if it reads none
 	own      string   // which of our own tools, "" if it is none
 	args     []byte   // of that, raw
 	promised bool     // the client expects an answer of a certain form
