@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type Sidecar struct {
 	allTold  sync.Cond      // nobody tells who listens any more
 	downs    int            // how often the server has gone
 	halted   *engine.Halted // how the bridge was halted last; nil: never in this run
+	withheld []uint64       // calls that a halt kept from leaving: as many as were on their way
 	seats    int            // how often a seat was taken or lost
 	armed    time.Time      // when Run will wake by itself
 	told     []approval.Act // of the event in hand
@@ -324,10 +326,11 @@ func (s *Sidecar) put(lines []line) (failed []engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range lines {
-		if l.downs != s.downs {
+		if l.downs != s.downs || l.Ends != 0 && slices.Contains(s.withheld, l.Ends) {
 			continue
 		}
 		if l.Call != 0 && !l.Own && l.halted != s.halted {
+			s.withheld = append(s.withheld, l.Call)
 			failed = append(failed, engine.NotWritten{Call: l.Call, Halted: s.halted})
 			continue
 		}

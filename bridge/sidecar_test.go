@@ -372,6 +372,25 @@ func TestWhatWaitsForTheDiskWhenTheHaltIsSaidNeverLeaves(t *testing.T) {
 	}
 }
 
+// Nor is the server told to end it (seed 511707).
+func TestTheServerIsNotToldToEndWhatAHaltKeptFromIt(t *testing.T) {
+	s, w, st := newShell(t)
+	w.syncs = make(chan func(error), 8)
+	s.o.SyncAll = true
+	s.Received(callFrame(t, st, "e1"))
+	s.Flush()
+	onDisk := <-w.syncs
+	s.Halt(engine.Halt{By: "local", Cancel: true})
+	onDisk(nil)
+	s.Flush()
+	for len(w.syncs) > 0 {
+		(<-w.syncs)(nil)
+	}
+	if w.got("tools/call")+w.got("notifications/cancelled") != 0 {
+		t.Errorf("the server gets %q", w.lines)
+	}
+}
+
 // Another has given the server a call and has not come to say that it may be written: when the
 // halt is said, it is.
 func TestWhatTheServerWasGivenIsInItsPipeWhenTheHaltIsSaid(t *testing.T) {

@@ -217,7 +217,13 @@ func (e *Engine) allowance(c *inflight.Call) time.Duration {
 func (e *Engine) write(c *inflight.Call, line []byte) {
 	e.server.lines++
 	c.Lines = e.server.lines
-	e.do(Write{c.Number, c.Origin == inflight.Self, jsonrpc.EscapeBreaks(line)})
+	e.do(Write{Call: c.Number, Own: c.Origin == inflight.Self, Line: jsonrpc.EscapeBreaks(line)})
+}
+
+// tellToEnd writes that nobody wants a call any more.
+func (e *Engine) tellToEnd(c *inflight.Call, why string) {
+	e.server.lines++
+	e.do(Write{Ends: c.Number, Line: jsonrpc.EscapeBreaks(jsonrpc.AppendCancel(nil, e.calls.ID(c), why))})
 }
 
 // tellServer writes a line that is no request.

@@ -306,6 +306,7 @@ type (
 	Write struct {
 		Call uint64 // our id of the request; 0 if the line is none
 		Own  bool   // nobody else asked for it: no halt keeps it from leaving
+		Ends uint64 // our id of the request that it ends; 0: it ends none. Of what never left the server is not told
 		Line []byte // belongs to whoever carries out the effect
 	}
 

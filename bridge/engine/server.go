@@ -362,7 +362,7 @@ func (e *Engine) listenNoMore() {
 		e.server.listens.call = nil
 		e.remove(c)
 		e.calls.Settle(c)
-		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.ID(c), "the bridge stops"))
+		e.tellToEnd(c, "the bridge stops")
 	}
 }
 

@@ -115,7 +115,7 @@ func (e *Engine) withdrawFor(who string) {
 
 func (e *Engine) cancelAtServer(c *inflight.Call, why string) {
 	if c.Origin != inflight.Host { // the client says so itself
-		e.tellServer(jsonrpc.AppendCancel(nil, e.calls.ID(c), why))
+		e.tellToEnd(c, why)
 	}
 }
 
