@@ -87,6 +87,18 @@ type Halted struct {
 	Since  time.Time `json:"since"`
 }
 
+// Words says by whom, since when and why, on one line that is safe to show.
+func (h *Halted) Words(now time.Time) string {
+	out := "by " + text.Person(h.By)
+	if !h.Since.IsZero() {
+		out += " at " + text.Moment(h.Since.Local(), now)
+	}
+	if h.Reason != "" {
+		out += ": " + text.Line(h.Reason)
+	}
+	return out
+}
+
 // A Grant is a remembered yes, and where it counts.
 type Grant struct {
 	Bridge string `json:"bridge"`

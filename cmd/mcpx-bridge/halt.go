@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -85,7 +83,7 @@ func (p *program) halt(ctx context.Context, named []string) error {
 		case p.s.JSON:
 			return p.print(jsonLine(haltEvent{c.Known.ID, c.Known.Topic, &how}))
 		case c.Known.Halted != nil:
-			p.log.Info(where + " was halted already, " + haltedBy(&how))
+			p.log.Info(where + " was halted already, " + how.Words(time.Now()))
 		default:
 			p.log.Info(where + " is halted: nothing starts until mcpx-bridge resume " + c.Known.ID)
 		}
@@ -111,22 +109,10 @@ func (p *program) resume(ctx context.Context, named []string) error {
 		case was == nil:
 			p.log.Info(where + " is not halted")
 		default:
-			p.log.Info(where + " goes on; it was halted " + haltedBy(was))
+			p.log.Info(where + " goes on; it was halted " + was.Words(time.Now()))
 		}
 		return nil
 	})
-}
-
-// haltedBy says by whom, since when and why a bridge is halted.
-func haltedBy(h *inbox.Halted) string {
-	out := "by " + refusal.People([]string{h.By})
-	if !h.Since.IsZero() {
-		out += " at " + text.Moment(h.Since.Local(), time.Now())
-	}
-	if h.Reason != "" {
-		out += ": " + text.Line(h.Reason)
-	}
-	return out
 }
 
 // eachMeant does something with each bridge that is meant, also where it cannot be done with
@@ -137,17 +123,13 @@ func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket
 	if err != nil {
 		return err
 	}
-	inTopic := slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == "topic" })
-	meant := slices.DeleteFunc(slices.Clone(all), func(c *socket.Client) bool {
-		return len(named) > 0 && !slices.Contains(named, c.Known.ID) || inTopic && c.Known.Topic != p.s.Topic
-	})
-	for _, name := range named {
-		if !slices.ContainsFunc(meant, func(c *socket.Client) bool { return c.Known.ID == name }) {
-			return fail(exitFailed, "these run: "+here(all), "no such bridge runs on this machine: %s; nothing was done", text.Line(name))
-		}
+	topic := ""
+	if slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == "topic" }) {
+		topic = p.s.Topic
 	}
-	if len(meant) == 0 {
-		return fail(exitFailed, "these run: "+here(all), "no bridge that is meant runs on this machine")
+	meant, err := socket.Meant(all, named, topic)
+	if err != nil {
+		return err
 	}
 	var failed error
 	for _, c := range meant {
@@ -159,13 +141,4 @@ func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket
 		}
 	}
 	return failed
-}
-
-// here names bridges and their topics.
-func here(all []*socket.Client) string {
-	var names []string
-	for _, c := range all {
-		names = append(names, c.Known.ID+" in "+c.Known.Topic)
-	}
-	return cmp.Or(text.Series(names, 6), "none")
 }

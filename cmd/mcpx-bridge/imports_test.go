@@ -77,7 +77,7 @@ var may = map[string]string{
 	"bridge/desktop": "bridge/approval bridge/refusal bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/inbox bridge/inbox/socket bridge/private bridge/text",
-	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private",
+	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private bridge/text",
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
 	"bridge/inbox/web":         "bridge/approval bridge/audit/show bridge/fault bridge/inbox bridge/inbox/socket bridge/loopback bridge/pause bridge/private bridge/text policy policy/report stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt/prompttest": "",

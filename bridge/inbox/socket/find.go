@@ -1,11 +1,14 @@
 package socket
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A Pending is a question, and where it is asked.
@@ -45,4 +48,31 @@ func Find(ctx context.Context, all []*Client, name string) (found Pending, err e
 // NotOpen is the error for a name that no open question has.
 func NotOpen(name string) error {
 	return fault.New(fault.Failed, "mcpx-bridge approvals list says what is open", "no question is open whose id or digest begins with %q", name)
+}
+
+// Meant are the bridges that have one of these names, or any where there is none, and are in the
+// topic, or in any where that is "". A name that none of them has, and none at all, are errors,
+// *fault.Error with those that run as a hint.
+func Meant(all []*Client, named []string, topic string) ([]*Client, error) {
+	meant := slices.DeleteFunc(slices.Clone(all), func(c *Client) bool {
+		return len(named) > 0 && !slices.Contains(named, c.Known.ID) || topic != "" && c.Known.Topic != topic
+	})
+	for _, name := range named {
+		if !slices.ContainsFunc(meant, func(c *Client) bool { return c.Known.ID == name }) {
+			return nil, fault.New(fault.Failed, "these run: "+places(all), "no such bridge runs on this machine: %s; nothing was done", text.Line(name))
+		}
+	}
+	if len(meant) == 0 {
+		return nil, fault.New(fault.Failed, "these run: "+places(all), "no bridge that is meant runs on this machine")
+	}
+	return meant, nil
+}
+
+// places names bridges and their topics.
+func places(all []*Client) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Known.ID+" in "+c.Known.Topic)
+	}
+	return cmp.Or(text.Series(names, 6), "none")
 }
