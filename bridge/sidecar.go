@@ -174,6 +174,10 @@ func (s *Sidecar) carryOut(f engine.Effect) (failed engine.Event) {
 	case engine.Sync:
 		s.journal.syncs = append(s.journal.syncs, f)
 		s.staged.Store(true)
+	case engine.Look:
+		if s.o.Look == nil || !s.o.Look(f) {
+			return engine.Looked{Ticket: f.Ticket}
+		}
 	case engine.Serving:
 		s.o.Serving(f)
 	case engine.Told:

@@ -67,10 +67,11 @@ type Options struct {
 	// place among frames and lines: it is for simulations, who wants to know takes Emit.
 
 	Noted    func(*record.Record)
-	Told     func(approval.Act)   // what people at this machine may want to see of questions; see [engine.Told]
-	TellHost func(line []byte)    // a line for the client that the server belongs to; see [engine.TellHost]
-	Remember func(approval.Grant) // a yes that is to last
-	Serving  func(engine.Serving) // calls are served: after the first start of the server and after every later one
+	Told     func(approval.Act)     // what people at this machine may want to see of questions; see [engine.Told]
+	TellHost func(line []byte)      // a line for the client that the server belongs to; see [engine.TellHost]
+	Remember func(approval.Grant)   // a yes that is to last
+	Look     func(engine.Look) bool // follows links, and reports whether [engine.Looked] will say where they lead; nil: nobody can tell
+	Serving  func(engine.Serving)   // calls are served: after the first start of the server and after every later one
 
 	// Now is the clock; nil: [time.Now]. It must not run backwards.
 	Now func() time.Time

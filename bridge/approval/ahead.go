@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ const KeepPlan = "plan"
 // Why what was agreed to ahead does not count for a call.
 const (
 	overLimit  = "over_limit"  // a limit asks
+	leadsOut   = "leads_out"   // a link leads its path out of the folder, or nobody can tell
 	notOffered = "not_offered" // the terms do not offer to remember it that long
 )
 
@@ -79,16 +81,14 @@ func planned(p *plan.Plan, m *text.Marks, redact func([]byte) []byte) (facts []F
 // does not count all the same, as one of the reasons for which nothing remembered does; -1 if
 // none covers it.
 func (g *Grant) covers(q *Question) (item int, unused string) {
-	if q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Caller != g.Caller || q.Host || q.Unverified || g.of == nil {
+	if !g.isFor(q) {
 		return -1, ""
 	}
-	left := g.left
-	if left == nil { // it is for as often as it likes
-		left = g.of.Uses()
+	item = g.of.Covers(q.Tool, q.Args, g.uses(), func(at plan.Place) bool { return slices.Contains(q.Inside, at) })
+	if item < 0 {
+		return g.of.Covers(q.Tool, q.Args, g.uses(), nil), leadsOut
 	}
-	item = g.of.Covers(q.Tool, q.Args, left)
 	switch {
-	case item < 0:
 	case g.prints[item] != q.Fingerprint:
 		return item, ToolChanged
 	case q.Over:
@@ -97,6 +97,36 @@ func (g *Grant) covers(q *Question) (item int, unused string) {
 		return item, notOffered
 	}
 	return item, ""
+}
+
+// isFor reports whether anything of a grant may cover a question's call.
+func (g *Grant) isFor(q *Question) bool {
+	if q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Caller != g.Caller || q.Host || q.Unverified || g.of == nil {
+		return false
+	}
+	return true
+}
+
+// uses are how often each item still covers a call.
+func (g *Grant) uses() []int {
+	if g.left == nil { // it is for as often as it likes
+		return g.of.Uses()
+	}
+	return g.left
+}
+
+// Places are those on which what was agreed to ahead rests for a call that is to be asked
+// about: whoever opens the question has them looked up before, for Question.Inside.
+func (d *Desk) Places(q *Question) (all []plan.Place) {
+	for _, g := range d.grants {
+		if g.isFor(q) {
+			all = append(all, g.of.Places(q.Tool, q.Args, g.uses())...)
+		}
+	}
+	slices.SortFunc(all, func(a, b plan.Place) int {
+		return cmp.Or(strings.Compare(a.Folder, b.Folder), strings.Compare(a.Path, b.Path))
+	})
+	return slices.Compact(all)
 }
 
 // Covers is, of a yes for a folder or a tool, what the arguments of a call may be, less what

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
@@ -67,6 +68,7 @@ type Question struct {
 	// limit of the policy asks: what was agreed to ahead does not answer that.
 	Prints []string
 	Over   bool
+	Inside []plan.Place // of Desk.Places, those out of whose folder no link leads
 
 	Timeout    time.Duration // the server's time for the call, which approvers may be allowed to change
 	Until      time.Time     // when the caller loses interest, as of a proposal's ttl; zero: never

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
@@ -122,6 +123,28 @@ func deniedBy(c *inflight.Call, d *policy.Decision) refusal.Refusal {
 	return refusal.PolicyDenied(whatOf(c), d.Rule)
 }
 
+// lookTime is how long a call waits for what it rests on to be looked up.
+const lookTime = time.Second
+
+// looks has the links of a call's paths followed before a question about it is opened, where
+// anything that was agreed to ahead may rest on them, and reports whether it does: the call
+// is then admitted anew.
+func (e *Engine) looks(c *inflight.Call, q *approval.Question) bool {
+	if c.Looking {
+		return false
+	}
+	places := e.desk.Places(q)
+	if len(places) == 0 {
+		return false
+	}
+	c.Looking = true
+	e.tickets++
+	ticket := e.tickets
+	e.calls.Looking[ticket] = c
+	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: ticket})
+	e.do(Look{ticket, places})
+	return true
+}
 // usesIn are how often each item of a plan covers a call.
 func usesIn(args []byte) []int {
 	p, err := plan.Parse(args)

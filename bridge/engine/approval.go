@@ -19,7 +19,7 @@ import (
 
 // A call that somebody must agree to takes this road:
 //
-//	question -> desk.Open -> Show to each approver (topic, local door)
+//	question (-> Look -> looked -> admit -> question) -> desk.Open -> Show to each approver (topic, local door)
 //	         -> desk.Answer … -> Verify: recheck -> desk.Verified -> Settled: settled
 //	         -> on record, Sync -> synced -> startOrPark -> startAgreed: recheck -> start
 //
@@ -51,6 +51,9 @@ func (e *Engine) question(c *inflight.Call) {
 		e.setPlan(&q)
 	case len(q.Terms.Remember) > 1:
 		e.offerWider(&q)
+	}
+	if q.Inside = c.Inside; e.looks(c, &q) {
+		return
 	}
 	id, acts := e.desk.Open(e.now, q)
 	if last := len(acts) - 1; last >= 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -171,6 +172,13 @@ type (
 		Err    error
 	}
 
+	// Looked: of the places of a Look these are where their spelling says; where the others
+	// are, nobody can tell, or links lead out of their folders.
+	Looked struct {
+		Ticket uint64
+		Inside []plan.Place
+	}
+
 	// Unrecorded: the records before these calls could not be written, so
 	// their lines were not put on their way either. Nor were the Results, whose
 	// calls have run.
@@ -243,6 +251,7 @@ func (HostReplied) event()   {}
 func (HostAnswered) event()  {}
 func (HostLeft) event()      {}
 func (Synced) event()        {}
+func (Looked) event()        {}
 func (Unrecorded) event()    {}
 func (AuditUp) event()       {}
 func (Reloaded) event()      {}
@@ -331,6 +340,13 @@ type (
 	// Sync puts all records so far on disk and says so with Synced.
 	Sync struct{ Ticket uint64 }
 
+	// Look follows the links of paths, as this machine has them, and says with Looked which
+	// of them stay in their folders. What takes long counts as if it could not be told.
+	Look struct {
+		Ticket uint64
+		Places []plan.Place
+	}
+
 	// Told is what people at this machine may want to see: a question that is
 	// put to them or taken away, what somebody said to one, how one ended. It
 	// is a Show, Close, Noted or Settled.
@@ -353,6 +369,7 @@ func (TellHost) effect() {}
 func (Restart) effect()  {}
 func (Note) effect()     {}
 func (Serving) effect()  {}
+func (Look) effect()     {}
 func (Sync) effect()     {}
 func (Told) effect()     {}
 func (Remember) effect() {}

@@ -87,6 +87,7 @@ func (e *Engine) startNothing() {
 	e.then(func() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)
+		clear(e.calls.Looking)
 		e.endClaims(r)
 	})
 	e.then(e.remindAll)

@@ -3,11 +3,13 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -35,6 +37,8 @@ type stage struct {
 	hidden   []approval.Close
 	synced   bool // a Sync is answered at once
 	tickets  []uint64
+	leads    func(path string) bool // which links lead out of their folders; nil: looks stay in looks
+	looks    []Look
 
 	questions []ask // that questionTo has seen
 }
@@ -91,7 +95,7 @@ func stageWith(t *testing.T, d wire.Dialect, c Config) *stage {
 	c.NewID = func() string { n++; return fmt.Sprintf("out-%d", n) }
 	c.Random = func() (r [16]byte) { n++; copy(r[:], fmt.Sprintf("%016d", n)); return r }
 	c.Timeout, c.MaxCalls, c.Topic, c.Server, c.Dir, c.Command = time.Minute, 4, "t1", "a server", "/srv", "c1"
-	return &stage{t: t, dialect: d, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), engine: New(c), synced: true}
+	return &stage{t: t, dialect: d, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), engine: New(c), synced: true, leads: func(string) bool { return false }}
 }
 
 func (s *stage) seat() { s.seatWith("bob", "carol", "mallory") }
@@ -159,7 +163,14 @@ func (s *stage) do(ev Event) {
 			}
 		case Sync:
 			s.tickets = append(s.tickets, f.Ticket)
+		case Look:
+			s.looks = append(s.looks, f)
 		}
+	}
+	for s.leads != nil && len(s.looks) > 0 {
+		l := s.looks[0]
+		s.looks = s.looks[1:]
+		s.do(Looked{l.Ticket, slices.DeleteFunc(slices.Clone(l.Places), func(p plan.Place) bool { return s.leads(p.Path) })})
 	}
 	for s.synced && len(s.tickets) > 0 {
 		ticket := s.tickets[0]

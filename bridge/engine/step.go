@@ -75,6 +75,8 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.ownerSaid(ev)
 	case Synced:
 		e.synced(ev)
+	case Looked:
+		e.looked(ev)
 	case Unrecorded:
 		e.unrecorded(ev)
 	case AuditUp:
@@ -134,6 +136,8 @@ func (e *Engine) carryOut(i item) {
 		e.startedFor(i.awaiting)
 	case asking:
 		e.question(i.Call)
+	case Looked:
+		e.looked(i)
 	case resumed:
 		e.startOrPark(i.Call)
 	case outOfTime:
@@ -350,6 +354,7 @@ func (e *Engine) giveUp() {
 	e.then(func() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)
+		clear(e.calls.Looking)
 		e.claimsLost()
 	})
 	e.then(e.release)

@@ -62,6 +62,7 @@ type Node struct {
 	socket  *socket.Server
 	kept    *remembered
 	halt    *haltFile
+	looker  looker
 	audit   *audit.Log // nil if no record is kept
 	disown  func()     // when the server is gone
 
@@ -155,6 +156,7 @@ func (n *Node) join() {
 	if h := n.hosted; h != nil {
 		o.Engine.Hosted, o.Engine.IDPrefix, o.Engine.HostIDPrefix, o.TellHost = true, h.idPrefix, h.hostIDPrefix, h.tell
 	}
+	o.Look = n.look
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
 	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.halt})

@@ -189,44 +189,63 @@ func (f *argFile) arg(at string) (a Arg, err error) {
 
 func canonical(v []byte) []byte { return rawjson.AppendCanonical(nil, v, jsonrpc.AppendQuote) }
 
+// A Place is a path in a folder, as both are spelled. Links in the folder may lead elsewhere,
+// which whoever knows the paths has to look up.
+type Place struct{ Folder, Path string }
+
 // Covers is the first item that covers a call with these arguments and has any of the uses
 // left that left says, -1 if none does. The arguments have been scanned strictly; nil stands
-// for {}.
-func (p *Plan) Covers(tool string, args []byte, left []int) int {
+// for {}. inside reports whether a place is where its spelling says; nil believes them all.
+func (p *Plan) Covers(tool string, args []byte, left []int, inside func(Place) bool) int {
 	for n := range p.Items {
-		if left[n] > 0 && p.Items[n].covers(tool, args) {
+		if left[n] > 0 && p.Items[n].covers(tool, args, inside) {
 			return n
 		}
 	}
 	return -1
 }
 
+// Places are those that the items which may cover a call rest on.
+func (p *Plan) Places(tool string, args []byte, left []int) (all []Place) {
+	for n := range p.Items {
+		var its []Place
+		if left[n] > 0 && p.Items[n].covers(tool, args, func(at Place) bool { its = append(its, at); return true }) {
+			all = append(all, its...)
+		}
+	}
+	return all
+}
+
 // covers reports whether an item is about a call.
-func (i *Item) covers(tool string, args []byte) bool {
+func (i *Item) covers(tool string, args []byte, inside func(Place) bool) bool {
 	if tool != i.Tool {
 		return false
 	}
-	found := 0
-	if len(args) > 0 && !i.within(args, rawjson.Space(args, 0), "", &found) {
-		return false
-	}
-	return found == len(i.Args)
+	w := walk{i, args, inside, 0}
+	return (len(args) == 0 || w.within(rawjson.Space(args, 0), "")) && w.found == len(i.Args)
 }
 
-// within reports whether all that the object at start holds is as the item says, and counts
-// what it found.
-func (i *Item) within(args []byte, start int, pointer jsontext.Pointer, found *int) bool {
-	for member := range rawjson.Parts(args, start) {
+// A walk goes through the arguments of a call with what an item says of them.
+type walk struct {
+	*Item
+	args   []byte
+	inside func(Place) bool
+	found  int // how many of those that the item names
+}
+
+// within reports whether all that the object at start holds is as the item says.
+func (w *walk) within(start int, pointer jsontext.Pointer) bool {
+	for member := range rawjson.Parts(w.args, start) {
 		at := pointer.AppendToken(member.Name)
-		if arg := i.argAt(at); arg != nil {
-			if !arg.may(member.Of(args)) {
+		if arg := w.argAt(at); arg != nil {
+			if !arg.may(member.Of(w.args), w.inside) {
 				return false
 			}
-			*found++
+			w.found++
 			continue
 		}
-		holds := slices.ContainsFunc(i.Args, func(a Arg) bool { return at.Contains(a.At) })
-		if !holds || args[member.Start] != '{' || !i.within(args, member.Start, at, found) {
+		holds := slices.ContainsFunc(w.Args, func(a Arg) bool { return at.Contains(a.At) })
+		if !holds || w.args[member.Start] != '{' || !w.within(member.Start, at) {
 			return false
 		}
 	}
@@ -241,13 +260,13 @@ func (i *Item) argAt(at jsontext.Pointer) *Arg {
 }
 
 // may reports whether an argument may have a value.
-func (a *Arg) may(value []byte) bool {
+func (a *Arg) may(value []byte, inside func(Place) bool) bool {
 	switch {
 	case a.Any:
 		return true
 	case a.Under != "":
 		path, ok := jsonrpc.Unquote(value)
-		return ok && policy.Within(a.Under, path)
+		return ok && policy.Within(a.Under, path) && (inside == nil || inside(Place{a.Under, path}))
 	}
 	is := canonical(value)
 	return slices.ContainsFunc(a.Is, func(v []byte) bool { return bytes.Equal(v, is) })

@@ -54,11 +54,11 @@ func TestCovers(t *testing.T) {
 		{"move", `{"to":{"a":[2],"b":1}}`, 3},
 		{"move", `{"to":{"a":[2],"b":1,"c":0}}`, -1},
 	} {
-		if got := p.Covers(c.tool, []byte(c.args), p.Uses()); got != c.item {
+		if got := p.Covers(c.tool, []byte(c.args), p.Uses(), nil); got != c.item {
 			t.Errorf("%s %s: item %d, want %d", c.tool, c.args, got, c.item)
 		}
 	}
-	if got := p.Covers("build", nil, []int{2, 0, 0, 3}); got != -1 {
+	if got := p.Covers("build", nil, []int{2, 0, 0, 3}, nil); got != -1 {
 		t.Errorf("what is used up covers still, by item %d", got)
 	}
 }
@@ -176,7 +176,7 @@ rules:
 				t.Errorf("it says %q", words)
 			}
 		}
-		if args != "" && jsonrpc.Scan([]byte(args), jsonrpc.Called, nil, nil) != nil || p.Covers(tool, []byte(args), p.Uses()) < 0 {
+		if args != "" && jsonrpc.Scan([]byte(args), jsonrpc.Called, nil, nil) != nil || p.Covers(tool, []byte(args), p.Uses(), nil) < 0 {
 			return
 		}
 		call := func(tool string, args []byte) policy.Call {

@@ -66,7 +66,7 @@ func FuzzAround(f *testing.F) {
 			if p == nil {
 				continue
 			}
-			if p.Covers("tool", []byte(args), p.Uses()) != 0 {
+			if p.Covers("tool", []byte(args), p.Uses(), nil) != 0 {
 				t.Errorf("%q is not among what is around it, by %q", args, folder)
 			}
 			if _, err := Parse(fmt.Appendf(nil, `{"items":[{"tool":"tool","uses":1,"args":%s}],"seconds":1}`, p.Items[0].JSON(nil))); err != nil {

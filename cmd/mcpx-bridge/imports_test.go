@@ -67,7 +67,7 @@ var may = map[string]string{
 	"bridge/engine/outgoing": "bridge/wire",
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
-	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
+	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/plan bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
 	"bridge/engine":  "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/plan bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge":         "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
@@ -87,7 +87,7 @@ var may = map[string]string{
 	"bridge/events":           "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export":    "bridge/client bridge/desktop bridge/fault bridge/text policy stdio/rawjson",
 	"bridge/localgateway":     "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
-	"bridge/node":             "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
+	"bridge/node":             "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/plan bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
 	"bridge/sim":              everything,
 	"bridge/sim/simulate":     "bridge/sim",
 	"bridge/sim/mutants":      "",

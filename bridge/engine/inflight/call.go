@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/timetable"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -63,6 +64,9 @@ type Call struct {
 	Digest    string            // of that, the short form
 	Agreed    *approval.Settled // what was said to it; nil if nobody was asked
 	Reminders int               // how often its caller was told to wait
+
+	Looking bool         // what it rests on is looked up, or was
+	Inside  []plan.Place // where that found no link that leads out
 
 	Reread uint64 // the listing that it waits for before it starts; 0: none yet
 

@@ -20,6 +20,7 @@ type Table struct {
 	ByCaller map[callerKey]*Call  // the same as their callers refer to them; the newest where one id serves for several
 	Asked    map[string]*Call     // those that are asked about, by the question
 	Syncing  map[uint64]*Call     // by the ticket that says when their being agreed to is on disk; over, perhaps
+	Looking  map[uint64]*Call     // by the ticket of the Look that they wait for; over, perhaps
 	Parked   []*Call              // those that wait for the server, or have until they were over
 	Foreign  int                  // those of participants who still await an answer
 	Running  int                  // those of them at the server
@@ -30,7 +31,7 @@ type Table struct {
 // NewTable is one without calls; mark begins their ids at the server.
 func NewTable(mark string) Table {
 	return Table{mark: mark, ByNumber: map[uint64]*Call{}, ByCaller: map[callerKey]*Call{}, Open: map[RequestKey]*Call{},
-		Asked: map[string]*Call{}, Syncing: map[uint64]*Call{}}
+		Asked: map[string]*Call{}, Syncing: map[uint64]*Call{}, Looking: map[uint64]*Call{}}
 }
 
 // Add gives a call its number at the server.
@@ -118,11 +119,13 @@ func (cs *Table) Settle(c *Call) {
 }
 
 // Unstarted are the calls that were agreed to and have not started, the oldest
-// first.
+// first, and those of which that is still looked up.
 func (cs *Table) Unstarted() []*Call {
 	all := slices.Clone(cs.Parked)
-	for _, ticket := range slices.Sorted(maps.Keys(cs.Syncing)) {
-		all = append(all, cs.Syncing[ticket])
+	for _, waiting := range []map[uint64]*Call{cs.Syncing, cs.Looking} {
+		for _, ticket := range slices.Sorted(maps.Keys(waiting)) {
+			all = append(all, waiting[ticket])
+		}
 	}
 	return all
 }

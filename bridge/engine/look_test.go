@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+const inDocs = `{"path":"/srv/docs/a","text":"x"}`
+
+// What a link leads out of a folder is asked about as ever, be it a plan's or that of a yes, and
+// who is asked can know why.
+func TestALinkLeadsOutOfAFolder(t *testing.T) {
+	for what, begin := range map[string]func() *stage{
+		"a plan": func() *stage { return plannedStage(t, lookup(t, "mew/v0.4"), planRules, docsPlan) },
+		"a yes": func() *stage {
+			s := askingStage(t, lookup(t, "mew/v0.4"), widerRules)
+			s.asksFor("bob", "w1", "1", "write_file", inDocs, "")
+			q := s.question()
+			s.answers(q.to, q, true, `{"action":"accept","content":{"approve":true,"remember":"folder"}}`)
+			s.frames, s.notes = nil, nil
+			return s
+		},
+	} {
+		s := begin()
+		s.leads = func(path string) bool { return path == "/srv/docs/out/a" }
+		if s.runs("u1", "write_file", `{"path":"/srv/docs/out/a","text":"x"}`) {
+			t.Errorf("%s covers it", what)
+		}
+		if !s.noted(record.GrantUnused, "leads_out") {
+			t.Errorf("%s: nobody is told why it is asked", what)
+		}
+		if !s.runs("u2", "write_file", inDocs) {
+			t.Errorf("%s covers nothing", what)
+		}
+	}
+}
+
+// Where nobody says in time where links lead, the call is asked about; what comes later counts for
+// nothing.
+func TestNobodySaysWhereLinksLead(t *testing.T) {
+	s := plannedStage(t, lookup(t, "mew/v0.4"), planRules, docsPlan)
+	s.leads = nil
+	s.asksFor("bob", "u1", "1", "write_file", inDocs, "")
+	if _, asked := s.maybeQuestion(); asked || len(s.looks) != 1 || s.asked() != 0 {
+		t.Fatalf("somebody is asked, or %d looks", len(s.looks))
+	}
+	s.pass(lookTime)
+	if _, asked := s.maybeQuestion(); !asked || s.asked() != 0 {
+		t.Error("nobody is asked")
+	}
+	s.do(Looked{s.looks[0].Ticket, s.looks[0].Places})
+	if s.asked() != 0 {
+		t.Error("it runs")
+	}
+}
+
+// While links are followed everything may happen, and each call has one last word.
+func TestMeanwhileLinksAreFollowed(t *testing.T) {
+	for what, c := range map[string]struct {
+		happens func(s *stage)
+		asked   bool
+		says    string
+	}{
+		"its caller takes it back": {happens: func(s *stage) {
+			s.says("bob", "c1", wire.Notification, "notifications/cancelled", "", "", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		}},
+		"the plan is revoked":  {happens: func(s *stage) { s.do(Revoked{s.engine.Grants(s.now)[0].ID}) }, asked: true},
+		"its time is over":     {happens: func(s *stage) { s.now = s.engine.Grants(s.now)[0].Until }, asked: true},
+		"a rule denies it":     {happens: func(s *stage) { s.do(Reloaded{rules(t, planRules+"  - {name: late, deny: [write_file]}\n")}) }, says: `"rule":"late"`},
+		"the bridge is halted": {happens: func(s *stage) { s.do(Halt{By: "ann"}) }, says: "the bridge is halted"},
+		"the bridge stops":     {happens: func(s *stage) { s.do(Stopping{}) }, says: string(refusal.ShuttingDown().Message)},
+		"it stops at once":     {happens: func(s *stage) { s.do(Stopping{}); s.do(GivingUp{}) }, says: string(refusal.ShuttingDown().Message)},
+		"another uses it up":   {happens: func(s *stage) { s.leads = nil }, asked: true},
+		"its server gets new tools": {happens: func(s *stage) {
+			s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			s.answerListing(`{"tools":[{"name":"write_file","description":"now more","inputSchema":{"type":"object"}}]}`)
+		}, asked: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			plan := docsPlan
+			s := plannedStage(t, lookup(t, "mew/v0.4"), planRules, plan)
+			s.leads = nil
+			s.asksFor("bob", "u1", "1", "write_file", inDocs, "")
+			if what == "another uses it up" {
+				s.asksFor("bob", "u2", "2", "write_file", inDocs, "")
+				s.asksFor("bob", "u3", "3", "write_file", inDocs, "")
+			}
+			c.happens(s)
+			for _, l := range s.looks {
+				s.do(Looked{l.Ticket, l.Places})
+			}
+			want := 0
+			if what == "another uses it up" {
+				want = 2
+			}
+			if s.asked() != want {
+				t.Errorf("%d run", s.asked())
+			}
+			if q, asked := s.maybeQuestion(); asked != c.asked {
+				t.Errorf("somebody is asked: %v: %s", asked, q.params)
+			}
+			if c.says != "" {
+				s.has(fmt.Sprint(s.frames), c.says)
+			}
+			s.pass(time.Minute)
+			if want == 0 && s.asked() != 0 {
+				t.Error("it runs later")
+			}
+		})
+	}
+}
