@@ -46,6 +46,7 @@ type Edit struct {
 	Type     string   // "string", "number", "integer" or "boolean"
 	Enum     []string // raw JSON values of that type; nil allows any
 	Min, Max string   // decimal text; empty means unbounded
+	Under    string   // the folder that a string must name, or one in it; "" for none, as files have it
 }
 
 // Answerable reports whether enough are left who could agree.

@@ -57,13 +57,25 @@ func (q *Question) aPlan(args []byte) *plan.Plan {
 	return p
 }
 
-// EditsOf are the fields by which people may narrow a plan: how often each of its items, and
-// for how long. Nothing else of it can be changed, and none of them can be more than it says.
+// maxFolders bounds the folders of a plan that can be narrowed.
+const maxFolders = 16
+
+// EditsOf are the fields by which people may narrow a plan: how often each of its items, in
+// which folder, and for how long. Nothing else of it can be changed, and none of them can be
+// more than it says.
 func EditsOf(p *plan.Plan) (edits []policy.Edit) {
+	folders := 0
 	for i, item := range p.Items {
-		n := strconv.Itoa(i)
-		edits = append(edits, policy.Edit{Field: "uses" + strconv.Itoa(i+1), Arg: "/items/" + n + "/uses", Title: "Times of item " + strconv.Itoa(i+1), Type: "integer",
-			Min: "0", Max: strconv.Itoa(item.Uses)})
+		n, at := strconv.Itoa(i+1), jsontext.Pointer("/items").AppendToken(strconv.Itoa(i))
+		edits = append(edits, policy.Edit{Field: "uses" + n, Arg: string(at + "/uses"), Title: "Times of item " + n, Type: "integer", Min: "0", Max: strconv.Itoa(item.Uses)})
+		for _, a := range item.Args {
+			if a.Under == "" || folders == maxFolders {
+				continue
+			}
+			folders++
+			edits = append(edits, policy.Edit{Field: "folder" + strconv.Itoa(folders), Arg: string((at + "/args").AppendToken(string(a.At)) + "/under"), Title: "Folder of item " + n + ", or one in it",
+				Type: "string", Under: a.Under})
+		}
 	}
 	return append(edits, policy.Edit{Field: "seconds", Arg: "/seconds", Title: "Seconds for which it counts", Type: "integer",
 		Min: "1", Max: strconv.Itoa(int(p.For / time.Second))})
@@ -74,7 +86,7 @@ func planned(p *plan.Plan, m *text.Marks, redact func([]byte) []byte) (facts []F
 	for i := range p.Items {
 		facts = append(facts, Fact{"Item " + strconv.Itoa(i+1), p.Items[i].Words(m, redact)})
 	}
-	return append(facts, Fact{"Then", "these calls of the same caller, and no others, run unasked for " + text.Span(p.For) + " from the yes"})
+	return append(facts, Fact{"Then", "these calls of the same caller, and no others, run unasked for " + text.Span(p.For) + " from the yes, and not after a restart"})
 }
 
 // covers is which item of what a plan gave leave for covers a question's call, and why it

@@ -82,6 +82,9 @@ func unfitString(e *policy.Edit, raw []byte) string {
 	if high, ok := number([]byte(e.Max)); ok && n.Cmp(high) > 0 {
 		return "must have at most " + e.Max + " characters"
 	}
+	if e.Under != "" && (policy.Folder(s) != "" || !policy.Within(e.Under, s)) {
+		return "must be the folder that stands there or one in it, without . and .." // which may be hidden from who answers
+	}
 	return notAmong(e, raw)
 }
 

@@ -145,6 +145,7 @@ func (e *Engine) looks(c *inflight.Call, q *approval.Question) bool {
 	e.do(Look{ticket, places})
 	return true
 }
+
 // usesIn are how often each item of a plan covers a call.
 func usesIn(args []byte) []int {
 	p, err := plan.Parse(args)

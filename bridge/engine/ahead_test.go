@@ -182,7 +182,15 @@ func TestAPlanIsNarrowedByThoseWhoMustAgree(t *testing.T) {
 	if !s.runs("u1", "write_file", `{"path":"/srv/docs/a"}`) || s.runs("u2", "write_file", `{"path":"/srv/docs/a"}`) || s.runs("u3", "deploy", `{"target":"staging"}`) {
 		t.Error("what was struck runs")
 	}
-	for _, wider := range []string{`"uses1":6`, `"seconds":601`, `"uses1":-1`, `"uses1":1.5`, `"items":[]`} {
+	s = askingStage(t, lookup(t, "mew/v0.4"), planRules)
+	s.plans("p1", docsPlan)
+	q = s.agreed(`{"action":"accept","content":{"approve":true,"folder1":"/srv/docs/new"}}`)
+	s.has(q.params, `"folder1":{"type":"string","title":"Folder of item 1, or one in it","default":"/srv/docs"}`)
+	if !s.runs("u1", "write_file", `{"path":"/srv/docs/new/a","text":"x"}`) || s.runs("u2", "write_file", `{"path":"/srv/docs/a","text":"x"}`) {
+		t.Error("a folder is not narrowed")
+	}
+	for _, wider := range []string{`"uses1":6`, `"seconds":601`, `"uses1":-1`, `"uses1":1.5`, `"items":[]`,
+		`"folder1":"/srv"`, `"folder1":"/srv/docs/../b"`, `"folder1":"/srv/docsmore"`, `"folder1":"/SRV/docs"`, `"folder1":""`, `"folder1":"docs"`, `"folder1":"/srv/docs/"`} {
 		s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
 		s.plans("p1", docsPlan)
 		s.agreed(`{"action":"accept","content":{"approve":true,` + wider + `}}`)

@@ -126,6 +126,9 @@ func PlanDenied(tool, rule string) Refusal {
 	if rule != "" {
 		r.Message += " by rule " + rule
 	}
+	if tool != "" {
+		r.Message += "; a plan that lists values (is, in) covers what that leaves"
+	}
 	return r
 }
 

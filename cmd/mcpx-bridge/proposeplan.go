@@ -58,6 +58,6 @@ func (p *program) showPlan(r client.Result) error {
 	if err := json.Unmarshal(r.Answer.Result, &counts); err != nil || counts.Plan == "" {
 		return fail(exitFailed, "", "%s answered something else than a plan's id", text.Line(r.From))
 	}
-	p.log.Info(fmt.Sprintf("%s agreed to the plan: it counts until %s", text.Line(r.From), text.Stamp(counts.Until.Local())))
+	p.log.Info(fmt.Sprintf("%s agreed to the plan: it counts until %s, or until %[1]s stops", text.Line(r.From), text.Stamp(counts.Until.Local())))
 	return p.print([]byte(text.Line(counts.Plan) + "\n"))
 }
