@@ -126,24 +126,14 @@ func deniedBy(c *inflight.Call, d *policy.Decision) refusal.Refusal {
 // lookTime is how long a call waits for what it rests on to be looked up.
 const lookTime = time.Second
 
-// looks has the links of a call's paths followed before a question about it is opened, where
-// anything that was agreed to ahead may rest on them, and reports whether it does: the call
-// is then admitted anew.
-func (e *Engine) looks(c *inflight.Call, q *approval.Question) bool {
-	if c.Looking {
-		return false
-	}
-	places := e.desk.Places(q)
-	if len(places) == 0 {
-		return false
-	}
+// look has the links followed of paths on which something rests that was agreed to ahead,
+// before a question about a call is opened. The call is then admitted anew.
+func (e *Engine) look(c *inflight.Call, places []plan.Place) {
 	c.Looking = true
 	e.tickets++
-	ticket := e.tickets
-	e.calls.Looking[ticket] = c
-	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: ticket})
-	e.do(Look{ticket, places})
-	return true
+	e.calls.Looking[e.tickets] = c
+	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: e.tickets})
+	e.do(Look{e.tickets, places})
 }
 
 // usesIn are how often each item of a plan covers a call.

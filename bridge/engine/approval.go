@@ -32,7 +32,7 @@ func (e *Engine) question(c *inflight.Call) {
 		Terms: *c.Decision.Ask, Envelope: c.Env, RPC: c.ID, Host: c.Origin == inflight.Host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.Origin != inflight.Host && !e.believed(),
-		Until: e.interestIn(c), Over: asksForLimit(&c.Decision),
+		Until: e.interestIn(c), Over: asksForLimit(&c.Decision), Inside: c.Inside,
 	}
 	if c.Origin == inflight.Proposal {
 		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
@@ -52,7 +52,8 @@ func (e *Engine) question(c *inflight.Call) {
 	case len(q.Terms.Remember) > 1:
 		e.offerWider(&q)
 	}
-	if q.Inside = c.Inside; e.looks(c, &q) {
+	if places := e.desk.Places(&q); len(places) > 0 && !c.Looking {
+		e.look(c, places)
 		return
 	}
 	id, acts := e.desk.Open(e.now, q)
