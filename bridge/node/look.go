@@ -51,7 +51,8 @@ func (l *looker) next() (next engine.Look, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy = len(l.todo) > 0; l.busy {
-		next, l.todo = l.todo[0], slices.Delete(l.todo, 0, 1)
+		next = l.todo[0]
+		l.todo = slices.Delete(l.todo, 0, 1)
 	}
 	return next, l.busy
 }

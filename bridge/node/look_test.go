@@ -5,8 +5,25 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	plans "github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 )
+
+// The next was read after it had been taken out, so that nobody was told where links lead.
+func TestLooksComeInTurn(t *testing.T) {
+	l := looker{busy: true}
+	for ticket := range uint64(3) {
+		l.todo = append(l.todo, engine.Look{Ticket: ticket + 1})
+	}
+	for want := range uint64(3) {
+		if next, ok := l.next(); !ok || next.Ticket != want+1 || !l.busy {
+			t.Errorf("%d is %+v", want+1, next)
+		}
+	}
+	if _, ok := l.next(); ok || l.busy {
+		t.Error("there is one more")
+	}
+}
 
 // No link leads out of a folder, nor into one that is not here, and what cannot be told counts
 // as out.
