@@ -30,7 +30,7 @@ func (f *Field) Value(typed string) (raw []byte, problem string) {
 
 // unfit says why the field does not take a value, "" if it does.
 func (f *Field) unfit(raw []byte) string {
-	return unfit(&policy.Edit{Type: f.Type, Enum: f.Enum, Min: f.Min, Max: f.Max}, raw)
+	return unfit(&policy.Edit{Type: f.Type, Enum: f.Enum, Min: f.Min, Max: f.Max, Under: f.Under}, raw)
 }
 
 var wants = map[string]string{
@@ -67,11 +67,12 @@ type fieldJSON struct {
 	Enum  []json.RawMessage `json:"enum,omitempty"`
 	Min   string            `json:"min,omitempty"`
 	Max   string            `json:"max,omitempty"`
+	Under string            `json:"under,omitempty"`
 	Now   json.RawMessage   `json:"now,omitempty"`
 }
 
 func (f Field) MarshalJSON() ([]byte, error) {
-	out := fieldJSON{f.Field, f.Title, f.Type, nil, f.Min, f.Max, json.RawMessage(f.Now)}
+	out := fieldJSON{f.Field, f.Title, f.Type, nil, f.Min, f.Max, f.Under, json.RawMessage(f.Now)}
 	for _, one := range f.Enum {
 		out.Enum = append(out.Enum, json.RawMessage(one))
 	}
@@ -81,7 +82,7 @@ func (f Field) MarshalJSON() ([]byte, error) {
 func (f *Field) UnmarshalJSON(raw []byte) error {
 	var in fieldJSON
 	err := json.Unmarshal(raw, &in)
-	*f = Field{Field: in.Field, Title: in.Title, Type: in.Type, Min: in.Min, Max: in.Max, Now: string(in.Now)}
+	*f = Field{Field: in.Field, Title: in.Title, Type: in.Type, Min: in.Min, Max: in.Max, Under: in.Under, Now: string(in.Now)}
 	for _, one := range in.Enum {
 		f.Enum = append(f.Enum, string(one))
 	}
@@ -93,5 +94,6 @@ type Field struct {
 	Field, Title, Type string
 	Enum               []string // raw JSON
 	Min, Max           string
+	Under              string // the folder that a string must name, or one in it; "" for none, or if hidden
 	Now                string // raw JSON, "" if unknown or hidden
 }

@@ -114,6 +114,7 @@ func (p *pending) fields(args []byte) (fields []Field) {
 		f := Field{Field: e.Field, Title: text.Line(title), Type: e.Type, Enum: e.Enum, Min: e.Min, Max: e.Max}
 		now := p.current(e, args)
 		if now != nil && unfit(e, now) == "" {
+			f.Under = e.Under
 			f.Now = string(rawjson.AppendCanonical(nil, now, text.AppendJSONString))
 		}
 		fields = append(fields, f)

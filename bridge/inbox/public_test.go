@@ -31,7 +31,7 @@ var decisions = map[reflect.Type]map[string]string{
 	},
 	reflect.TypeFor[approval.Fact]():   {"Name": part, "Text": part},
 	reflect.TypeFor[approval.Person](): {"Who": part, "State": part, "From": part},
-	reflect.TypeFor[approval.Field]():  {"Field": part, "Title": part, "Type": part, "Enum": part, "Min": part, "Max": part, "Now": part},
+	reflect.TypeFor[approval.Field]():  {"Field": part, "Title": part, "Type": part, "Enum": part, "Min": part, "Max": part, "Under": part, "Now": part},
 	reflect.TypeFor[approval.Leaf]():   {"Name": part, "Text": part, "Whole": part, "Cut": part},
 	reflect.TypeFor[inbox.Grant]():     {"Bridge": same, "Grant": part, "Running": same},
 	reflect.TypeFor[approval.Grant](): {
