@@ -73,10 +73,8 @@ func (e *Engine) Step(now time.Time, ev Event) []Effect {
 		e.hostLeft()
 	case Revoked, Halt, Resume:
 		e.ownerSaid(ev)
-	case Synced:
-		e.synced(ev)
-	case Looked:
-		e.looked(ev)
+	case Synced, Looked:
+		e.waitedFor(ev)
 	case Unrecorded:
 		e.unrecorded(ev)
 	case AuditUp:
@@ -287,6 +285,16 @@ func (e *Engine) serverSaid(m *jsonrpc.Message) {
 		e.serverAsked(m)
 	default:
 		e.note(record.Record{Event: record.ServerNoise, Reason: "child_stdout_garbage", Detail: "JSON that is no JSON-RPC message"})
+	}
+}
+
+// waitedFor takes what the machine says of what we wait for.
+func (e *Engine) waitedFor(ev Event) {
+	switch ev := ev.(type) {
+	case Synced:
+		e.synced(ev)
+	case Looked:
+		e.looked(ev)
 	}
 }
 

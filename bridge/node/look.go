@@ -19,31 +19,32 @@ const maxLooks = 64
 // A looker follows links, for one call after another: a file system that hangs holds up one
 // goroutine, and what waits behind it is told in time that nobody knows (see [engine.Look]).
 type looker struct {
+	done func(engine.Looked) // gets what was found
+
 	mu   sync.Mutex
 	todo []engine.Look
 	busy bool
 }
 
 // look has links followed, and reports whether it will.
-func (n *Node) look(l engine.Look) bool {
-	n.looker.mu.Lock()
-	defer n.looker.mu.Unlock()
-	if len(n.looker.todo) == maxLooks {
+func (l *looker) look(next engine.Look) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.todo) == maxLooks {
 		return false
 	}
-	n.looker.todo = append(n.looker.todo, l)
-	if !n.looker.busy {
-		n.looker.busy = true
-		go n.lookAll()
+	l.todo = append(l.todo, next)
+	if !l.busy {
+		l.busy = true
+		go l.lookAll()
 	}
 	return true
 }
 
 // lookAll follows links until there is nothing more to look at.
-func (n *Node) lookAll() {
-	for l, ok := n.looker.next(); ok; l, ok = n.looker.next() {
-		n.sidecar.Handle(engine.Looked{Ticket: l.Ticket, Inside: slices.DeleteFunc(l.Places, leadsOut)})
-		n.sidecar.Flush()
+func (l *looker) lookAll() {
+	for next, ok := l.next(); ok; next, ok = l.next() {
+		l.done(engine.Looked{Ticket: next.Ticket, Inside: slices.DeleteFunc(next.Places, leadsOut)})
 	}
 }
 

@@ -156,7 +156,11 @@ func (n *Node) join() {
 	if h := n.hosted; h != nil {
 		o.Engine.Hosted, o.Engine.IDPrefix, o.Engine.HostIDPrefix, o.TellHost = true, h.idPrefix, h.hostIDPrefix, h.tell
 	}
-	o.Look = n.look
+	n.looker.done = func(ev engine.Looked) {
+		n.sidecar.Handle(ev)
+		n.sidecar.Flush()
+	}
+	o.Look = n.looker.look
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
 	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.halt})
