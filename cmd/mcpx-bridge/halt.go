@@ -116,12 +116,16 @@ func (p *program) resume(ctx context.Context, named []string) error {
 }
 
 // eachMeant does something with each bridge that is meant, also where it cannot be done with
-// others. Which topic counts only if it stands on the command line: what stops everything must
-// not stop less because of a variable.
+// others, and fails if one that may be meant does not answer. Which topic counts only if it
+// stands on the command line: what stops everything must not stop less because of a variable.
 func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket.Client) error) error {
-	all, err := p.bridges(ctx)
+	dir, err := p.controlDir()
 	if err != nil {
 		return err
+	}
+	all, silent := socket.All(ctx, dir)
+	if silent != nil {
+		p.log.Warn("some bridges do not answer", "error", silent)
 	}
 	topic := ""
 	if slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == "topic" }) {
@@ -132,6 +136,9 @@ func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket
 		return err
 	}
 	var failed error
+	if silent != nil && len(named) == 0 {
+		failed = errors.New("not every bridge answers, and who does not goes on as before")
+	}
 	for _, c := range meant {
 		if err := do(c); err != nil {
 			if failed != nil {

@@ -13,7 +13,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -61,24 +63,28 @@ func Dial(ctx context.Context, path string) (c *Client, err error) {
 }
 
 // All connects to every socket in dir behind which somebody lives, in the order of
-// their names. What dead processes left there is passed over.
+// their names, all at once: one that hangs holds up none. What dead processes left there is
+// passed over. With an error there are those that did answer.
 func All(ctx context.Context, dir string) ([]*Client, error) {
 	paths, err := Paths(dir)
 	if err != nil {
 		return nil, err
 	}
-	var all []*Client
-	var failed []error
-	for _, path := range paths {
-		c, err := Dial(ctx, path)
-		switch {
-		case err == nil:
-			all = append(all, c)
-		case !gone(err):
-			failed = append(failed, fmt.Errorf("%s: %w", path, err))
-		}
+	all, failed := make([]*Client, len(paths)), make([]error, len(paths))
+	var dials sync.WaitGroup
+	for i, path := range paths {
+		dials.Go(func() {
+			c, err := Dial(ctx, path)
+			switch {
+			case err == nil:
+				all[i] = c
+			case !gone(err):
+				failed[i] = fmt.Errorf("%s: %w", path, err)
+			}
+		})
 	}
-	return all, errors.Join(failed...)
+	dials.Wait()
+	return slices.DeleteFunc(all, func(c *Client) bool { return c == nil }), errors.Join(failed...)
 }
 
 // gone: nobody lives behind the socket any more.
