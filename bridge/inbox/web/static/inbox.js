@@ -112,6 +112,7 @@ function listen() {
   others.onmessage = (m) => heard(m.data);
   const hold = () => new Promise(() => {
     const events = new EventSource("/events");
+    events.onopen = () => { others.postMessage({}); renew(); }; // whatever happened before is heard of nowhere else
     events.onmessage = (m) => { const e = JSON.parse(m.data); others.postMessage(e); heard(e); };
     events.onerror = () => { link(false); others.postMessage({}); };
   });
