@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,7 +112,7 @@ func startLoad(t *testing.T) *load {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		l.bridge.Process.Signal(os.Interrupt)
+		l.bridge.Process.Signal(syscall.SIGTERM) // an interrupt is ignored by what was started in the background
 		l.bridge.Wait()
 	})
 	var ready struct{ Event, Inbox, Control string }
