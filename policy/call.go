@@ -54,6 +54,7 @@ type Call struct {
 	Open  []Open
 	Ahead bool
 
+	Why   string    // why the caller wants it, in its own words; "" if it does not say
 	Hints Hints     // what the server says about the tool
 	Now   time.Time // for hours, until, limit and CEL's now; zero is an error in rules that need it
 }

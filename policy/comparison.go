@@ -118,7 +118,7 @@ func (c *comparison) anyOf(rules []*rule, stands func(*rule) bool) bool {
 func (c *comparison) hadAsLoose(r *rule) bool {
 	alike, _ := c.was.others(r, false)
 	return c.anyOf(alike, func(o *rule) bool {
-		return o.effect == r.effect && c.within(r, o) && !c.eases(o, r)
+		return o.effect == r.effect && !(o.reason && !r.reason) && c.within(r, o) && !c.eases(o, r)
 	}) || c.hadWider(r)
 }
 
@@ -130,7 +130,7 @@ func (c *comparison) hadWider(r *rule) bool {
 		return false
 	}
 	return c.anyOf(c.was.wider[likeness{r.core, r.tools[0]}], func(o *rule) bool {
-		return c.left.spend(1+len(o.excepts)*len(r.excepts)) && len(beyond(o.excepts, r.excepts)) == 0 && c.within(r, o)
+		return !(o.reason && !r.reason) && c.left.spend(1+len(o.excepts)*len(r.excepts)) && len(beyond(o.excepts, r.excepts)) == 0 && c.within(r, o)
 	})
 }
 
@@ -145,7 +145,7 @@ func (c *comparison) eases(before, after *rule) bool {
 func (c *comparison) hasAsStrict(r *rule) bool {
 	stands := func(o *rule) bool {
 		switch {
-		case o.effect > r.effect || !c.within(r, o):
+		case o.effect > r.effect || r.reason && !o.reason && o.effect != Deny || !c.within(r, o):
 			return false
 		case r.limit != nil && o.name != r.name && o.effect == r.effect: // what was used of a limit is known by the rule's name
 			return false

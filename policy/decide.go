@@ -23,6 +23,7 @@ func (p *Policy) Decide(c Call, used Usage) Decision {
 		d.Reasons[i] = rulings[i].Reason
 	}
 	d.settle(p, rulings, c.Method)
+	d.justified(c.Why)
 	d.besides(p, c.Beside)
 	if c.Via == "proposal" && d.Verdict == Allow && p.Proposals.Fulfil == "ask" {
 		d.raise(p, Ask, "proposals.fulfil", "a proposal is fulfilled only when somebody agrees (fulfil: ask)")
@@ -63,6 +64,9 @@ func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 	}
 	var asks []*Terms
 	for _, r := range rulings {
+		if r.rule.reason {
+			d.Unexplained = cmp.Or(d.Unexplained, r.rule.name)
+		}
 		if d.Verdict != Deny && r.rule.limit != nil {
 			d.Limits = append(d.Limits, r.takes)
 		}
@@ -86,6 +90,17 @@ func (d *Decision) settle(p *Policy, rulings []ruling, method string) {
 	case d.Verdict == Ask:
 		d.Ask = mergeTerms(asks)
 	}
+}
+
+// justified turns away a call that does not say why, where a rule that takes part wants to know.
+func (d *Decision) justified(why string) {
+	rule := d.Unexplained
+	if d.Unexplained = ""; rule == "" || why != "" || d.Verdict == Deny {
+		return
+	}
+	r := &d.Reasons[slices.IndexFunc(d.Reasons, func(r Reason) bool { return r.Rule == rule })]
+	r.Effect, r.Why = Deny, "the call does not say why (justification: required)"
+	d.Verdict, d.Rule, d.Line, d.Say, d.Ask, d.Limits, d.Unexplained = Deny, rule, r.Line, "", nil, nil, rule
 }
 
 func (p *Policy) fallback(method string) Verdict {

@@ -19,6 +19,10 @@ type Decision struct {
 	// part, merged to the strictest. It may leave nobody who could answer.
 	Ask *Terms
 
+	// Unexplained is the rule that wants to know why the call is made, which its caller did
+	// not say; "" if there is none. The Verdict is Deny then.
+	Unexplained string
+
 	Reasons []Reason      // one per rule, in the order of the file
 	Limits  []Reservation // what to reserve before the call; nil when denied
 

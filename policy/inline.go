@@ -85,6 +85,7 @@ func (l *loader) call(at item, c *Call) {
 		"method": func(v item) { c.Method = l.text(v, "method") },
 		"args":   func(v item) { c.Args = l.json(v) },
 		"beside": func(v item) { c.Beside = l.json(v) },
+		"why":    func(v item) { c.Why = l.text(v, "why") },
 		"hints":  func(v item) { c.Hints = l.annotations(v) },
 		"now":    func(v item) { c.Now = l.instant(v) },
 	})

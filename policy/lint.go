@@ -88,7 +88,7 @@ func (s *scrutiny) overruled(r *rule) []string {
 			return []string{fmt.Sprintf("%s has no effect: %s always overrules it", r.title(), o.title())}
 		}
 	}
-	if r.effect == Allow && s.Default == Allow && r.limit == nil && r.aboutTools() {
+	if r.effect == Allow && s.Default == Allow && !r.closes() && r.aboutTools() {
 		return []string{fmt.Sprintf("%s has no effect: the default is to allow", r.title())}
 	}
 	return nil

@@ -29,6 +29,7 @@ func (l *loader) rule(at item) {
 	known["as"] = func(v item) { r.terms = l.as(v) }
 	known["limit"] = func(v item) { r.limit = l.limit(v) }
 	known["say"] = func(v item) { r.say = l.say(v) }
+	known["justification"] = func(v item) { r.reason = l.word(v, "justification", "required") != "" }
 	known["except"] = func(v item) { r.except, r.excepts = l.excepts(v) }
 	if !l.fields(at, "a rule", known) {
 		return
@@ -50,6 +51,8 @@ func (l *loader) fitting(at item, r *rule) {
 	switch {
 	case r.effect == Deny && r.limit != nil:
 		l.wrong(at, "", "a deny has no use for a limit: it lets nothing through")
+	case r.effect == Deny && r.reason:
+		l.wrong(at, "", "a deny has no use for a justification: it lets nothing through")
 	case r.effect == Ask && r.limit != nil && r.limit.over == Ask:
 		l.wrong(at, "write over: deny, or leave it out", "an ask that is over its limit cannot ask: it asks already")
 	case r.terms != nil && !r.mayAsk():
@@ -318,10 +321,10 @@ func (l *loader) sum(at item, m *limit) {
 
 // saying is all of a rule, or of an except, that decides whether it applies, in one
 // spelling: not its name, its words to the caller, the tools that it names, how it asks,
-// nor the keys of besides. The groups stand for their members.
+// whether it wants to know why, nor the keys of besides. The groups stand for their members.
 func (l *loader) saying(at item, besides ...string) string {
 	rest := item{form: mapping}
-	silent := append(besides, "name", "say", "allow", "ask", "deny", "as")
+	silent := append(besides, "name", "say", "allow", "ask", "deny", "as", "justification")
 	for i, key := range at.keys {
 		if !slices.Contains(silent, key.text) {
 			rest.keys, rest.values = append(rest.keys, key), append(rest.values, at.values[i])

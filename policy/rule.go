@@ -17,6 +17,7 @@ type rule struct {
 	terms  *Terms // nil: those of the default
 	limit  *limit
 	say    string
+	reason bool // the caller has to say why (justification: required)
 
 	said    string   // what decides whether it applies, as the file says it, to compare files
 	core    string   // that without its excepts
@@ -67,8 +68,8 @@ func (r *rule) callers() []string {
 	return nil
 }
 
-// closes reports whether a rule can stop a call: an allow can by its limit.
-func (r *rule) closes() bool { return r.effect != Allow || r.limit != nil }
+// closes reports whether a rule can stop a call: an allow can by its limit, or by asking why.
+func (r *rule) closes() bool { return r.effect != Allow || r.limit != nil || r.reason }
 
 func (r *rule) mayAsk() bool { return r.effect == Ask || r.limit != nil && r.limit.over == Ask }
 

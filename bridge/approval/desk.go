@@ -104,7 +104,7 @@ func (p *pending) unreadable() string {
 func (p *pending) bind() Digest {
 	q := &p.q
 	b := Binding{Bridge: q.Bridge, Dialect: q.Dialect, Topic: q.Topic, Caller: q.Caller, Proposer: q.Proposer, Envelope: q.Envelope,
-		Method: q.Method, Tool: q.Tool, Fingerprint: q.Fingerprint, Args: p.args, Beside: q.Beside, Timeout: p.timeout, PolicyHash: q.PolicyHash,
+		Method: q.Method, Tool: q.Tool, Why: q.Reason, Fingerprint: q.Fingerprint, Args: p.args, Beside: q.Beside, Timeout: p.timeout, PolicyHash: q.PolicyHash,
 		Nonce: p.nonce, Expiry: p.deadline}
 	return b.Digest()
 }

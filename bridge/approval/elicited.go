@@ -297,6 +297,15 @@ func (e *elicitation) wants() string {
 	return q.wants()
 }
 
+// via is the road by which the call came, "" if the asker does not say.
+func (e *elicitation) via() string {
+	if len(e.Metadata.Why) == 0 {
+		return ""
+	}
+	via, _ := jsonrpc.Unquote(rawjson.At(e.Metadata.Why, "/via"))
+	return via
+}
+
 // maxDescribed is how many lines of a description are shown.
 const maxDescribed = 40
 
@@ -312,7 +321,7 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 	add("Caller", o.From)
 	add("Proposed by", o.Proposer)
 	if o.Reason != "" {
-		facts = append(facts, Fact{"The proposer says", string(m.AppendQuoted(nil, o.Reason))})
+		facts = append(facts, Fact{saysWhy(e.via()), string(m.AppendQuoted(nil, o.Reason))})
 	}
 	add("It says", e.unsaid(asker, m.Banner()))
 	for _, d := range e.Metadata.Delegation {

@@ -28,7 +28,7 @@ type Question struct {
 	Caller   string // participant id, as the gateway gave it
 	Via      string // "request" or "proposal"
 	Proposer string // whose proposal the call fulfils, where that is not the caller; else ""
-	Reason   string // why, in the proposer's own words; "" if it says nothing
+	Reason   string // why, in the words of whoever calls or proposes; "" if they say nothing
 	Method   string // "tools/call", or any other method that is judged
 	Tool     string
 
@@ -159,6 +159,7 @@ type Binding struct {
 	Caller, Proposer       string
 	Envelope               string
 	Method, Tool           string
+	Why                    string // as the caller says it
 	Fingerprint            string
 	Args, Beside           []byte // what the server will read, byte for byte
 	Timeout                time.Duration
@@ -176,8 +177,8 @@ type Digest [sha256.Size]byte
 // expiry decimal nanoseconds since 1970. No two Bindings have the same text.
 func (b *Binding) Digest() (d Digest) {
 	h := sha256.New()
-	h.Write([]byte("mcpx-bridge approval 2\n"))
-	for _, s := range [...]string{b.Bridge, b.Dialect, b.Topic, b.Caller, b.Proposer, b.Envelope, b.Method, b.Tool, b.Fingerprint} {
+	h.Write([]byte("mcpx-bridge approval 3\n"))
+	for _, s := range [...]string{b.Bridge, b.Dialect, b.Topic, b.Caller, b.Proposer, b.Envelope, b.Method, b.Tool, b.Why, b.Fingerprint} {
 		hashField(h, []byte(s))
 	}
 	hashField(h, b.Args)

@@ -160,7 +160,7 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	add("Proposed by", text.Line(q.Proposer))
 	if q.Reason != "" {
 		var m text.Marks
-		add("The proposer says", string(m.AppendQuoted(nil, q.Reason)))
+		add(saysWhy(q.Via), string(m.AppendQuoted(nil, q.Reason)))
 	}
 	bridge := text.Line(q.Bridge)
 	if server != "" {
@@ -192,6 +192,14 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	}
 	add("Digest", p.digest.Short())
 	return facts
+}
+
+// saysWhy is the name of the fact of why a call is made: it is the word of whoever wants it.
+func saysWhy(via string) string {
+	if via == "request" {
+		return "The caller says"
+	}
+	return "The proposer says"
 }
 
 // ServerSays is what the server says of the tool, "" if nothing.

@@ -36,6 +36,7 @@ type Record struct {
 	Args      jsontext.Value `json:"args"`
 	ArgsBytes int            `json:"args_bytes"` // how long the arguments were, if they are not on record
 	Beside    jsontext.Value `json:"beside"`
+	Why       string         `json:"why"`
 }
 
 // Records yields the records of the log at path with all its files, oldest first, also

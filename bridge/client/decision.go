@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// CallWithin is Call with a limit of time. Its errors are those of Call, [ErrNoAnswer] when
+// CallWithin is Call with a limit of time, and with why it is made, in words; "" says nothing. Its errors are those of Call, [ErrNoAnswer] when
 // the time is over, and an [*UndecidedError] where it ends while people decide. A bridge that
 // does not say that they do is waited for as for any call.
-func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []byte, l Limit) (Answer, error) {
+func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []byte, why string, l Limit) (Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d := &decision{limit: l, late: time.AfterFunc(l.first(), func() { cancel(ErrNoAnswer) })}
 	defer d.end()
 	env, came := newID(), make(chan Answer, 1)
 	defer c.pending.forget(env)
-	r := Request{ID: env, To: to, Method: "tools/call", Params: callParams(tool, arguments), Progress: d.progressed, Done: func(a Answer) { came <- a }}
+	r := Request{ID: env, To: to, Method: "tools/call", Params: callParams(tool, arguments, why), Progress: d.progressed, Done: func(a Answer) { came <- a }}
 	gaps := c.gapsSoFar()
 	if err := c.Begin(r); err != nil {
 		return Answer{}, err

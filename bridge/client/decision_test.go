@@ -53,7 +53,7 @@ func TestTheTimeOfACallBeginsWhenItIsDecided(t *testing.T) {
 	})
 	var told []string
 	waits := func(w refusal.Waiting) { told = append(told, strings.Join(w.Of, " ")+" "+w.Digest) }
-	a, err := r.join("bob", client.Options{}).CallWithin(t.Context(), "fs", "x", []byte("{}"), client.Limit{Time: limit, Waits: waits})
+	a, err := r.join("bob", client.Options{}).CallWithin(t.Context(), "fs", "x", []byte("{}"), "", client.Limit{Time: limit, Waits: waits})
 	if err != nil || string(a.Result) != `{"content":[]}` {
 		t.Fatalf("%s, %v", a.Result, err)
 	}
@@ -76,7 +76,7 @@ func TestACallIsWaitedForUntilTheEarlierOfTheTwo(t *testing.T) {
 				until = w.Until
 			}
 		}
-		if _, err := r.join("bob", client.Options{}).CallWithin(t.Context(), "fs", "x", []byte("{}"), client.Limit{Time: limit, From: began, Waits: waits}); err != nil {
+		if _, err := r.join("bob", client.Options{}).CallWithin(t.Context(), "fs", "x", []byte("{}"), "", client.Limit{Time: limit, From: began, Waits: waits}); err != nil {
 			t.Fatal(err)
 		}
 		if earlier := until.Equal(began.Add(limit)); earlier != (limit < time.Minute) || until.Before(began) {
@@ -101,7 +101,7 @@ func TestWhoGivesUpWhilePeopleDecideLearnsWhetherItRan(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			r.bridge("fs", c.then)
-			_, err := r.join("bob", client.Options{}).CallWithin(ctx, "fs", "x", []byte("{}"), client.Limit{Time: time.Minute, Waits: func(w refusal.Waiting) {
+			_, err := r.join("bob", client.Options{}).CallWithin(ctx, "fs", "x", []byte("{}"), "", client.Limit{Time: time.Minute, Waits: func(w refusal.Waiting) {
 				if w.Digest != "" {
 					cancel()
 				}
@@ -127,7 +127,7 @@ func TestWhatCannotBeTakenBackIsNotSaidToBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bob.Close()
-	_, err := bob.CallWithin(ctx, "fs", "x", []byte("{}"), client.Limit{Time: time.Minute, Waits: func(refusal.Waiting) { cancel() }})
+	_, err := bob.CallWithin(ctx, "fs", "x", []byte("{}"), "", client.Limit{Time: time.Minute, Waits: func(refusal.Waiting) { cancel() }})
 	if want := "nobody decided about x; the question could not be withdrawn, so it may yet run: the gateway does not let bob send notifications/cancelled"; err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -154,7 +154,7 @@ func TestWhatWasSaidWhileSomebodyWasAwayIsNotKnown(t *testing.T) {
 			back()
 		}
 	}})
-	_, err := bob.CallWithin(ctx, "fs", "x", []byte("{}"), client.Limit{Time: time.Minute})
+	_, err := bob.CallWithin(ctx, "fs", "x", []byte("{}"), "", client.Limit{Time: time.Minute})
 	if undecided, is := errors.AsType[*client.UndecidedError](err); !is || undecided.Sure {
 		t.Error(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -17,12 +18,16 @@ import (
 // Call is Ask for a tool. arguments is a JSON object, and goes as it is; progress may be nil
 // and hears the raw params of each word of progress.
 func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, progress func(params []byte)) (Answer, error) {
-	return c.Ask(ctx, to, "tools/call", callParams(tool, arguments), progress)
+	return c.Ask(ctx, to, "tools/call", callParams(tool, arguments, ""), progress)
 }
 
-// callParams are the params of a tools/call.
-func callParams(tool string, arguments []byte) []byte {
-	return slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments, []byte(`}`))
+// callParams are the params of a tools/call, and why it is made; "" does not say that.
+func callParams(tool string, arguments []byte, why string) []byte {
+	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments)
+	if why != "" {
+		params = append(jsonrpc.AppendQuote(append(params, `,"_meta":{"`+engine.JustificationKey+`":`...), why), '}')
+	}
+	return append(params, '}')
 }
 
 // Ask sends one request and waits for its answer until ctx ends; then it tells the other

@@ -42,19 +42,19 @@ func (e *Engine) planFits(m *jsonrpc.Message) (refusal.Refusal, bool) {
 
 // foresee judges all calls that a plan covers. Rules may also name the method of plans itself;
 // the default does not stand for what they say of it.
-func (e *Engine) foresee(from, via string, args []byte) policy.Decision {
+func (e *Engine) foresee(from, via string, args []byte, why string) policy.Decision {
 	p, err := plan.Parse(args)
 	if err != nil {
 		return policy.Decision{Method: plan.Method} // which denies
 	}
 	var calls []policy.Call
-	own := e.described(from, via, plan.Method, "", args, nil)
+	own := e.described(from, via, plan.Method, "", args, nil, why)
 	if d := e.policy.Decide(own, &e.ledger); d.Line != 0 && d.Verdict != policy.Allow {
 		calls = append(calls, own)
 	}
 	for _, road := range []string{"request", "proposal"} {
 		calls = append(calls, p.Calls(func(tool string, args []byte) policy.Call {
-			return e.described(from, road, "tools/call", tool, args, nil)
+			return e.described(from, road, "tools/call", tool, args, nil, why)
 		})...)
 	}
 	d := e.policy.Foresee(calls, &e.ledger)
@@ -111,16 +111,8 @@ func (e *Engine) offerWider(q *approval.Question) {
 
 func (e *Engine) deniesSome(q *approval.Question, around *plan.Plan) bool {
 	return e.policy.Foresee(around.Calls(func(tool string, args []byte) policy.Call {
-		return e.described(q.Caller, q.Via, q.Method, tool, args, nil)
+		return e.described(q.Caller, q.Via, q.Method, tool, args, nil, q.Reason)
 	}), &e.ledger).Verdict == policy.Deny
-}
-
-// deniedBy is what is said of a call that the policy denies.
-func deniedBy(c *inflight.Call, d *policy.Decision) refusal.Refusal {
-	if c.Method == plan.Method {
-		return refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
-	}
-	return refusal.PolicyDenied(whatOf(c), d.Rule)
 }
 
 // lookTime is how long a call waits for what it rests on to be looked up.

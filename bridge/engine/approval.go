@@ -32,11 +32,10 @@ func (e *Engine) question(c *inflight.Call) {
 		Terms: *c.Decision.Ask, Envelope: c.Env, RPC: c.ID, Host: c.Origin == inflight.Host,
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Dir: e.serverDir, Command: e.serverCommand, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash(), Timeout: e.timeout, Unverified: c.Origin != inflight.Host && !e.believed(),
-		Until: e.interestIn(c), Over: asksForLimit(&c.Decision), Inside: c.Inside,
+		Until: e.interestIn(c), Over: asksForLimit(&c.Decision), Inside: c.Inside, Reason: e.policy.RedactText(c.Why),
 	}
 	if c.Origin == inflight.Proposal {
 		q.RPC = nil // a proposal has none; it is named by its envelope (FINDINGS S14)
-		q.Reason = e.policy.RedactText(c.Life.Why)
 	}
 	if c.Origin == inflight.Host {
 		q.Until = e.untilClientTires(c)
@@ -76,7 +75,7 @@ func (e *Engine) question(c *inflight.Call) {
 	if turnedAway {
 		most = 0
 	} else {
-		r.Meta = e.passed(c)
+		r.Meta, r.Why = e.passed(c), q.Reason
 	}
 	putArgs(&r, e.policy, q.Args, q.Beside, most)
 	if !c.SummedUp {

@@ -422,8 +422,8 @@ func (h *Hello) metaBeside(meta []byte) []byte {
 }
 
 // described is a call as the policy sees it.
-func (e *Engine) described(from, via, method, tool string, arguments, beside []byte) policy.Call {
-	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Now: e.now}
+func (e *Engine) described(from, via, method, tool string, arguments, beside []byte, why string) policy.Call {
+	call := policy.Call{From: from, Unverified: !e.isHost(from) && !e.believed(), Via: via, Method: method, Tool: tool, Args: arguments, Beside: beside, Why: why, Now: e.now}
 	if t := e.server.tools.Tools[tool]; t != nil && method == "tools/call" {
 		call.Hints = t.Hints
 	}

@@ -140,9 +140,9 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.ledger.GiveBack(c.Hold)
 	}
-	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside), &e.ledger)
+	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside, q.Reason), &e.ledger)
 	if q.Method == plan.Method {
-		d = e.foresee(q.Caller, q.Via, arguments)
+		d = e.foresee(q.Caller, q.Via, arguments, q.Reason)
 	}
 	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.First != t.Print {
 		d = e.policy.Pinned(d)

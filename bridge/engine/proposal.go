@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -86,14 +85,13 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 	}
 	env, r, refused := e.proposed(l)
 	if !refused {
-		c := &inflight.Call{Method: env.Method, Key: shortKey(env.Key), Request: env}
-		c.Args, c.Beside = partsOf(&env.Message, env.Method, e.server.hello.modern())
-		d := e.policy.Decide(e.described(env.From, "proposal", c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
-		if c.Method == plan.Method {
-			d = e.foresee(env.From, "proposal", c.Args)
+		c := &inflight.Call{From: env.From, Origin: inflight.Proposal, Method: env.Method, Key: shortKey(env.Key), Request: env, Why: l.Why}
+		if mayJustify(&env.Message) {
+			c.Why, c.Request = takeWhy(env)
 		}
-		r, refused = deniedBy(c, &d), d.Verdict == policy.Deny && !overLimit(&d)
-		r.Say = d.Say
+		c.Args, c.Beside = partsOf(&c.Request.Message, env.Method, e.server.hello.modern())
+		d := e.decision(c)
+		r, refused = refusalOf(c, &d), d.Verdict == policy.Deny && !overLimit(&d)
 	}
 	if refused && r.Code != refusal.CodeBusy && r.Code != refusal.CodeServerUnavailable && r.Code != refusal.CodeHalted {
 		e.queueBook(e.refuseLife(l, &r))
@@ -114,6 +112,7 @@ func (e *Engine) consider(l *proposal.Life) {
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
+	c.Why = cmp.Or(c.Why, l.Why)
 	e.offers.calls[l] = c
 	e.admit(c)
 }
@@ -140,7 +139,7 @@ func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, refusal.Refusal,
 func (e *Engine) startProposed(c *inflight.Call) {
 	e.ledger.GiveBack(c.Hold)
 	c.Beside = e.besideNow(c)
-	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
+	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why), &e.ledger)
 	e.pinned(c)
 	e.reserve(c, c.Decision)
 	r, refused := e.judged(c.Request)
@@ -152,7 +151,7 @@ func (e *Engine) startProposed(c *inflight.Call) {
 	case unwanted:
 		e.refuseUnstarted(c, lapsed)
 	case c.Decision.Verdict != policy.Allow || !e.fulfils(c.Life):
-		e.refuseUnstarted(c, refusal.PolicyDenied(whatOf(c), c.Decision.Rule))
+		e.refuseUnstarted(c, refusalOf(c, &c.Decision))
 	case noRoom:
 		e.refuseUnstarted(c, busy)
 	default:

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +191,11 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
 		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
+	if mayJustify(m) {
+		if r, refused := unjustifiable(m); refused {
+			return r, true
+		}
+	}
 	if env.Method == "tools/call" {
 		if r, refused := e.server.tools.Check(&env.Message, e.policy); refused {
 			return r, true
@@ -206,10 +210,7 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 // admit decides what becomes of a request, or of a proposal, that could be
 // served: it starts, is refused, or is put before somebody.
 func (e *Engine) admit(c *inflight.Call) {
-	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside), &e.ledger)
-	if c.Method == plan.Method {
-		c.Decision = e.foresee(c.From, c.Via(), c.Args)
-	}
+	c.Decision = e.decision(c)
 	e.pinned(c)
 	full, noRoom := e.noRoom(c)
 	switch {
@@ -228,9 +229,7 @@ func (e *Engine) admit(c *inflight.Call) {
 	default:
 		c.SummedUp = !e.chargeRecord(c.From)
 		e.noteDecision(c)
-		r := deniedBy(c, &c.Decision)
-		r.Say, r.Over = c.Decision.Say, overLimit(&c.Decision)
-		e.refuseCall(c, r)
+		e.refuseCall(c, refusalOf(c, &c.Decision))
 	}
 }
 
@@ -275,7 +274,7 @@ func (e *Engine) noteDecision(c *inflight.Call) {
 		r.Detail = c.Decision.Why()
 	}
 	if c.Decision.Verdict != policy.Deny {
-		r.Meta = e.passed(c)
+		r.Meta, r.Why = e.passed(c), e.policy.RedactText(c.Why)
 	}
 	e.note(r)
 }
@@ -289,16 +288,6 @@ func (e *Engine) ifReadable(c *inflight.Call) {
 	}
 	e.reserve(c, c.Decision)
 	e.then(asking{c})
-}
-
-// overLimit reports whether a call is denied because a limit is used up.
-func overLimit(d *policy.Decision) bool {
-	for _, r := range d.Reasons {
-		if r.Over && r.Effect == policy.Deny && d.Verdict == policy.Deny {
-			return true
-		}
-	}
-	return false
 }
 
 // startAllowed starts a call that no person needs to agree to. For a proposal the
@@ -399,10 +388,15 @@ func (e *Engine) asksForTool(env *wire.Envelope) (call *wire.Envelope, asks bool
 // newCall takes a participant's request into the books. life is the proposal that
 // it serves, if any.
 func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *inflight.Call {
+	id := env.Message.Get(jsonrpc.ID)
+	why := ""
+	if mayJustify(&env.Message) {
+		why, env = takeWhy(env)
+	}
 	m := &env.Message
 	e.calls.Named++
 	c := &inflight.Call{Name: e.session + strconv.FormatUint(e.calls.Named, 10), From: strings.Clone(env.From), Env: strings.Clone(env.ID), Method: env.Method, Key: shortKey(env.Key),
-		Life: life, Origin: origin, ID: slices.Clone(m.Get(jsonrpc.ID)), Token: slices.Clone(m.Get(jsonrpc.ProgressToken)), Request: env}
+		Life: life, Origin: origin, ID: slices.Clone(id), Why: why, Token: slices.Clone(m.Get(jsonrpc.ProgressToken)), Request: env}
 	if origin == inflight.Participant {
 		c.Body = e.replay.DigestOf(env.From, env.ID, env.Payload)
 	}
@@ -425,37 +419,6 @@ func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
 		return refusal.Refusal{}, false
 	}
 	return e.closedBy(l), true
-}
-
-// hostCalled takes a tools/call of the client's. It was read strictly, and its
-// id is one.
-func (e *Engine) hostCalled(ev HostCalled) {
-	m := ev.Message
-	env := &wire.Envelope{ID: e.newID(), From: inflight.HostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
-		Message: m, Payload: ev.Line}
-	switch {
-	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
-		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
-	case !e.server.starting() || e.halts(env) || !e.awaitsStart(env):
-		e.serve(env, nil, 0)
-	}
-}
-
-// OwnsHostCall reports whether a call that the client made under a raw id is
-// still waited for, at the server or before it.
-func (e *Engine) OwnsHostCall(id []byte) bool {
-	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
-}
-
-// HoldsHostCall reports whether the server cannot have such a call yet; id nil:
-// whether there is any of which that is so.
-func (e *Engine) HoldsHostCall(id []byte) bool {
-	if id == nil {
-		return slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
-			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
-	}
-	c := e.hostCall(id)
-	return c == nil && e.OwnsHostCall(id) || c != nil && c.Phase.Unstarted()
 }
 
 // Occupied reports whether the server is at work for a participant, or may be:

@@ -60,6 +60,8 @@ type Record struct {
 	// Meta are the members of _meta that reach the server as the protocol's own, unasked.
 	Meta json.RawMessage `json:"meta,omitempty"`
 
+	Why string `json:"why,omitempty"` // why the call is made, in the caller's words, less what the policy hides
+
 	Took []policy.Reservation `json:"took,omitempty"` // from limits, by a call that starts; see [policy.Policy.Recall]
 
 	// Body is the digest of a request as it came, by which a later run knows
@@ -163,6 +165,7 @@ func (r *Record) AppendAs(dst []byte, event Event) []byte {
 	if len(r.Meta) > 0 {
 		dst = appendOneLine(append(dst, `,"meta":`...), r.Meta)
 	}
+	dst = appendText(dst, `,"why":`, r.Why)
 	dst = appendList(dst, `,"took":`, r.Took)
 	dst = appendText(dst, `,"body":`, r.Body)
 	dst = appendText(dst, `,"ran":`, r.Ran)

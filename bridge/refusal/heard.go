@@ -58,6 +58,8 @@ func HearReject(tool, detail, say, by string) (h Heard, ok bool) {
 		r = Halted(by, say)
 	case "declined":
 		r = Refusal{Code: CodeDenied, Reason: reason, Executed: No, Message: Declined("the call of "+tool, strings.Split(cmp.Or(by, "somebody"), ", "))}
+	case reasonUnexplained:
+		r = Refusal{Code: codePolicyDenied, Reason: reason, Executed: No}
 	case reasonArguments, ReasonUnknownTool, "invalid_params", "invalid_request":
 		r = Refusal{Code: CodeInvalidParams, Reason: reason, Executed: No}
 	default:

@@ -132,6 +132,19 @@ func PlanDenied(tool, rule string) Refusal {
 	return r
 }
 
+const reasonUnexplained = "justification_required"
+
+// Unexplained is for what a rule lets nobody do who does not say why; key is where, in the _meta
+// of a request, that is said.
+func Unexplained(what, rule, via, key string) Refusal {
+	where := `in _meta["` + key + `"], or with call --why`
+	if via == "proposal" {
+		where = "as the reason of the proposal, or with propose --why"
+	}
+	return Refusal{Code: codePolicyDenied, Reason: reasonUnexplained, Executed: No, Rule: rule, Mendable: true,
+		Message: "the owner's policy wants to know why you ask for " + what + ": say it " + where}
+}
+
 // Undecided is for what nobody decided about in time; what names it.
 func Undecided(what string) Refusal {
 	return Refusal{Code: CodeExpired, Reason: "expired", Executed: No, Message: "nobody decided about " + what + " in time"}

@@ -61,6 +61,7 @@ Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused
 	}
 	p.s.roomFlags(cmd.Flags())
 	p.s.callFlags(cmd.Flags())
+	p.s.Offer.whyFlag(cmd.Flags(), "why, in a `SENTENCE` for the approvers; it goes on record too")
 	cmd.Flags().Lookup("timeout").Usage = "how long to wait in all, as a `TIME` like 90s, by default without the time that people take to decide"
 	return cmd
 }
@@ -107,13 +108,14 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 		return err
 	}
 	defer q.Close()
+	p.warnOfSecret("--why", p.s.Offer.Why, "the approvers read it")
 	began := time.Now()
 	t, object, err := p.callee(ctx, q, to, name, given)
 	if err != nil {
 		return err
 	}
 	asked.Store(&t.Peer)
-	a, err := q.CallWithin(ctx, t.Peer, t.Name, object, p.limit(began, t.Peer))
+	a, err := q.CallWithin(ctx, t.Peer, t.Name, object, p.s.Offer.Why, p.limit(began, t.Peer))
 	if err != nil {
 		return unanswered(t, err)
 	}

@@ -45,7 +45,7 @@ The exit code is 0 whatever the verdict.`,
   mcpx-bridge policy explain --policy policy.yaml --via proposal --at 2026-03-01T23:00:00+01:00 deploy target=production
   mcpx-bridge policy explain --policy policy.yaml --call 08ca10b8-26
   mcpx-bridge policy explain --policy policy.yaml --method resources/read '{"uri":"file:///etc/passwd"}' --json`,
-		Annotations: map[string]string{help.Rarely: "at beside hint"},
+		Annotations: map[string]string{help.Rarely: "at beside hint why"},
 
 		Args: help.InUTF8(help.Positional(0, -1), "method"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.explainPolicy(cmd, args) },
@@ -59,6 +59,7 @@ The exit code is 0 whatever the verdict.`,
 	f.StringVar(&p.s.Method, "method", "tools/call", "ask about another `METHOD` than tools/call; then no TOOL is given, but the params")
 	f.StringVar(&p.s.At, "at", "", "when the call comes, `TIME` like 2026-03-01T23:00:00+01:00 (default: now)")
 	f.StringVar(&p.s.Beside, "beside", "", "what stands beside the arguments in the params, `JSON` like '{\"_meta\":{\"account\":\"x\"}}'")
+	p.s.Offer.whyFlag(f, "why the caller wants it, in a `SENTENCE`")
 	f.StringSliceVar(&p.s.Hint, "hint", nil, "what the server says of the tool, `NAME[=false]`: readOnly, destructive, idempotent, openWorld; repeatable")
 	return cmd
 }
@@ -122,7 +123,7 @@ func (p *program) explainRecorded(cmd *cobra.Command, now *policy.Policy, args [
 
 // callToExplain is the call that the command line describes.
 func (p *program) callToExplain(cmd *cobra.Command, args []string) (c policy.Call, err error) {
-	c = policy.Call{From: p.s.From, Via: p.s.Via, Method: p.s.Method}
+	c = policy.Call{From: p.s.From, Via: p.s.Via, Method: p.s.Method, Why: p.s.Offer.Why}
 	if c.Method == "tools/call" {
 		if len(args) == 0 {
 			return c, misused("usage: "+cmd.UseLine(), "policy explain needs the name of a tool")

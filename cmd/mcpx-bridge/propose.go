@@ -20,7 +20,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // maxTTL is the longest that a proposal may hold (WIRE 7.8).
@@ -49,7 +48,8 @@ took this seat, 130 interrupted.`,
   mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive
   mcpx-bridge propose notes --plan plan.json --id intern`,
-		Args: help.InUTF8(help.Positional(1, -1)),
+		Annotations: map[string]string{help.Rarely: "reason"}, // --why was called so once, and scripts have it
+		Args:        help.InUTF8(help.Positional(1, -1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.promised = true
 			return p.propose(cmd.Context(), cmd.Flags(), args)
@@ -63,17 +63,11 @@ took this seat, 130 interrupted.`,
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
 	timeFlag(f, &p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
 	timeFlag(f, &p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
-	f.StringVar(&p.s.Offer.Why, "reason", "", "why, a `SENTENCE` for the approvers; all in the topic read it")
+	p.s.Offer.whyFlag(f, "why, in a `SENTENCE` for the approvers; all in the topic read it")
+	f.StringVar(&p.s.Offer.Why, "reason", "", "the same as --why, a `SENTENCE`")
 	f.StringVar(&p.s.Offer.Plan, "plan", "", "ask PEER for leave for the calls that `FILE` lists, as JSON, or - for stdin; docs/proposals.md has its form. They run unasked then for the same --id, and grants revoke ends that")
 	p.s.Offer.styleFlag(f)
 	return cmd
-}
-
-// warnOfSecret: all in the topic read a reason, and bridges put it on record.
-func (p *program) warnOfSecret(reason string) {
-	if policy.LooksSecret(reason) {
-		p.log.Warn("--reason looks as if a secret were in it, and all in the topic read it")
-	}
 }
 
 func (s *offerSettings) styleFlag(f *pflag.FlagSet) {
@@ -163,7 +157,7 @@ func (p *program) proposePlan(ctx context.Context, f *pflag.FlagSet, args []stri
 // pursue makes a proposal with the arguments that it is given then.
 func (p *program) pursue(ctx context.Context, of client.Proposal, arguments func(*peer) ([]byte, error)) error {
 	to, name := of.To, of.Tool
-	p.warnOfSecret(of.Offer.Reason)
+	p.warnOfSecret("--why", of.Offer.Reason, "all in the topic read it")
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
 	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked), Yields: true})
@@ -375,7 +369,7 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 	case proposal == "" || len(proposal) > 256 || text.Line(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
-	p.warnOfSecret(p.s.Offer.Reason)
+	p.warnOfSecret("--reason", p.s.Offer.Reason, "all in the topic read it")
 	q, err := p.takeSeat(ctx, client.Options{})
 	if err != nil {
 		return err

@@ -256,7 +256,7 @@ type offerSettings struct {
 	TTL       time.Duration
 	Style     string
 	Reason    string // of withdraw
-	Why       string // of propose
+	Why       string // of propose, call and policy explain
 	Plan      string // of propose: the file
 }
 

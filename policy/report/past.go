@@ -66,7 +66,7 @@ func (all *Past) add(r audit.Record) {
 	if r.Method == "prompts/get" {
 		r.Tool = PromptIn(r.Args) // records name tools alone
 	}
-	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Beside: r.Beside, Now: r.At})
+	all.calls = append(all.calls, policy.Call{From: r.From, Via: r.Via, Method: r.Method, Tool: r.Tool, Args: r.Args, Beside: r.Beside, Why: r.Why, Now: r.At})
 	if len(all.calls) == 2*MostPast {
 		all.forget()
 	}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// decision is what the policy says of a call, or of all calls that a plan covers.
+func (e *Engine) decision(c *inflight.Call) policy.Decision {
+	if c.Method == plan.Method {
+		return e.foresee(c.From, c.Via(), c.Args, c.Why)
+	}
+	return e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why), &e.ledger)
+}
+
+// refusalOf is what the caller hears of a deny.
+func refusalOf(c *inflight.Call, d *policy.Decision) refusal.Refusal {
+	var r refusal.Refusal
+	switch {
+	case d.Unexplained != "":
+		return refusal.Unexplained(whatOf(c), d.Rule, c.Via(), JustificationKey)
+	case c.Method == plan.Method:
+		r = refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
+	default:
+		r = refusal.PolicyDenied(whatOf(c), d.Rule)
+	}
+	r.Say, r.Over = d.Say, overLimit(d)
+	return r
+}
+
+// overLimit reports whether a call is denied because a limit is used up.
+func overLimit(d *policy.Decision) bool {
+	for _, r := range d.Reasons {
+		if r.Over && r.Effect == policy.Deny && d.Verdict == policy.Deny {
+			return true
+		}
+	}
+	return false
+}
