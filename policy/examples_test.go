@@ -166,6 +166,7 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 		{"default: deny\nasks: {default: {zzzzzzzz: 1}}", s.Defs["terms"].Properties},
 		{"default: deny\nrules: [{allow: x, hints: {zzzzzzzz: 1}}]", s.Defs["hints"].Properties},
 		{"default: deny\ntests: [{zzzzzzzz: 1}]", s.Defs["test"].Properties},
+		{"default: deny\nnotify: {x: {zzzzzzzz: 1}}", s.Defs["channel"].Properties},
 	} {
 		_, err := policy.Load("x", []byte(c.text))
 		if err == nil {

@@ -58,6 +58,7 @@ func (p *Policy) With(other *Policy) *Policy {
 		}
 		q.rules = append(q.rules, &named)
 	}
+	q.channels = append(slices.Clip(p.channels), other.channels...)
 	q.tests = append(slices.Clip(p.tests), other.tests...)
 	q.warnings = append(slices.Clip(p.warnings), other.warnings...)
 	q.source = fmt.Appendf(nil, "%s with %s", p.Hash(), other.Hash())

@@ -20,7 +20,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"{}", "x.yaml:1:1: default is missing: the policy has to say what becomes of a call that no rule names (write default: ask, allow or deny)"},
 		{`{"default":`, "x.yaml:1:11: this is no YAML: could not find map value"},
 		{"default: [", "x.yaml:1:10: this is no YAML"},
-		{"- default: deny", "x.yaml:1:1: a policy is a mapping of approvers, asks, default, proposals, provides, redact, rules, server, tests, version, not a list"},
+		{"- default: deny", "x.yaml:1:1: a policy is a mapping of approvers, asks, default, notify, proposals, provides, redact, rules, server, tests, version, not a list"},
 		{"deny", "x.yaml:1:1: a policy is a mapping of approvers"},
 		{"default: deny\n---\ndefault: allow\n", "x.yaml:3:1: the file holds a second document; a policy is one"},
 		{"default: deny\n\xff: 1\n", "x.yaml: the file is not UTF-8"},

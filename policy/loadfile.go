@@ -40,7 +40,7 @@ func (l *loader) policy(root item) *Policy {
 		redact:    usualSecrets,
 	}
 	l.groups, l.named, l.terms, l.taken = map[string][]string{}, map[string]item{}, map[string]*Terms{}, taken{}
-	var rules, tests, byDefault item
+	var rules, tests, notify, byDefault item
 	keep := func(at *item) func(item) { return func(v item) { *at = v } }
 	ok := l.fields(root, "a policy", map[string]func(item){
 		"version":   func(v item) { l.word(v, "version", "1") },
@@ -52,6 +52,7 @@ func (l *loader) policy(root item) *Policy {
 		"server":    l.server,
 		"redact":    l.redaction,
 		"provides":  l.provides,
+		"notify":    keep(&notify),
 		"tests":     keep(&tests),
 	})
 	if !ok {
@@ -65,6 +66,9 @@ func (l *loader) policy(root item) *Policy {
 	}
 	if rules.line > 0 {
 		l.each(rules, "rules", l.rule)
+	}
+	if notify.line > 0 {
+		l.notify(notify)
 	}
 	if tests.line > 0 {
 		l.each(tests, "tests", l.test)

@@ -49,6 +49,7 @@ func Looser(before, after *Policy) []string {
 	for _, member := range beyond(after.Server.Pass, before.Server.Pass) {
 		add(true, "server: pass lists %s now", member)
 	}
+	all = append(all, looserChannels(before, after)...)
 	for _, hidden := range beyond(before.redact.patterns(), after.redact.patterns()) {
 		add(true, "redact does not hide %s any more", hidden)
 	}

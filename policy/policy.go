@@ -19,6 +19,7 @@ type Policy struct {
 	terms    *Terms // how the default asks
 	redact   redaction
 	tests    []inlineTest
+	channels []Channel
 	asked    []string // participants whom of names, groups resolved
 	passedTo []string // those whom to names
 	warnings []string // what the file alone gives reason to doubt

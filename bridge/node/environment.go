@@ -57,6 +57,16 @@ func (v Environment) forOthers() []string {
 	return vars
 }
 
+// lookup is the value of one of the variables of this process.
+func (v Environment) lookup(name string) (string, bool) {
+	for _, kv := range v.Ours {
+		if key := envKey(kv); sameKey(key, name) && key != kv {
+			return kv[len(key)+1:], true
+		}
+	}
+	return "", false
+}
+
 // envKey is the name of a variable. On Windows some begin with =.
 func envKey(kv string) string {
 	if i := strings.Index(kv[min(1, len(kv)):], "="); i >= 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
@@ -73,6 +73,7 @@ type Node struct {
 	seated   latch                 // set when we have been in the topic
 	taken    atomic.Pointer[Ready] // the seat of which nobody was told yet
 	joined   chan struct{}         // closed when there is a sidecar
+	reloaded chan struct{}         // has something when another policy is in force
 
 	unverified sync.Once // said that nobody verifies who speaks
 }
@@ -106,7 +107,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 // assemble finds the gateway and who we are there, opens the record that is kept under
 // that name, and joins the parts. What it got before it failed it gives back.
 func assemble(ctx context.Context, p *plan, server *stdio.Server, in *localInbox, hosted *hosting) (*Node, error) {
-	n := &Node{plan: p, server: server, inbox: in, hosted: hosted, serving: newLatch(), seated: newLatch(), joined: make(chan struct{}), disown: func() {}}
+	n := &Node{plan: p, server: server, inbox: in, hosted: hosted, serving: newLatch(), seated: newLatch(), joined: make(chan struct{}), reloaded: make(chan struct{}, 1), disown: func() {}}
 	if err := n.take(ctx); err != nil {
 		n.giveBack()
 		return nil, err
@@ -170,8 +171,16 @@ func (n *Node) join() {
 // emit tells of what happened, and those at this machine to look who is here.
 func (n *Node) emit(r *record.Record) {
 	n.o.Emit(r)
-	if r.Event == record.Peer {
+	switch {
+	case r.Event == record.Peer:
 		n.inbox.Post(inbox.Event{Event: "changed"})
+	case r.Event == record.Asked && !r.Unasked && !slices.Contains(r.Of, "local"):
+		n.inbox.Post(inbox.Event{Event: "changed", ID: r.Question}) // of others nobody here is asked
+	case r.Event == record.Reloaded:
+		select {
+		case n.reloaded <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -301,15 +310,6 @@ func (n *Node) keepWitness(ctx context.Context) error {
 
 // keepSocket serves the person at this machine until ctx ends.
 func (n *Node) keepSocket(ctx context.Context) error { return n.socket.Serve(ctx) }
-
-// keepNotifying tells the command of the owner what is asked.
-func (n *Node) keepNotifying(ctx context.Context) error {
-	if n.o.Notify != "" {
-		notify.Run(ctx, n.inbox, notify.Options{Command: n.o.Notify, Env: n.o.Env.forOthers(), Log: n.o.Log})
-	}
-	<-ctx.Done()
-	return nil
-}
 
 func (n *Node) keepGrants(ctx context.Context) error {
 	n.kept.run(ctx, n.o.Log)

@@ -40,6 +40,7 @@ type Options struct {
 	MaxCalls   int           // at the server at one time; 1024
 	MaxPending int           // questions that wait at one time; 10 000
 	Notify     string        // a command for the system's shell that is told of each question at this machine, see package notify; "": none
+	Link       func() string // the page where questions are answered, for notices; nil or "": there is none
 	LookOnly   bool          // nobody answers through the socket: who comes that way may look
 
 	TrustUnverified bool       // participants may decide though the gateway does not verify who speaks

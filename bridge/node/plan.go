@@ -11,6 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
@@ -115,6 +116,9 @@ func planWithRules(o Options, host bool) (*plan, error) {
 		return nil, err
 	}
 	if err := p.takeRules(host); err != nil {
+		return nil, err
+	}
+	if err := notify.Check(p.notifyOptions(p.engine.Policy)); err != nil {
 		return nil, err
 	}
 	for _, w := range p.o.Exposed(p.engine.Policy, nil) {

@@ -1,138 +1,277 @@
 package notify
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify/channel"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// Options say by what command questions are told. Command, Env and Log must be given.
+// Options say by which channels questions are told, and how. Log must be given.
 type Options struct {
-	Command string   // for the shell of the system
-	Env     []string // its environment, without what it must not know
-	Log     *slog.Logger
+	Channels []policy.Channel
+	Command  string // another one, for the shell of the system, which hears of each question to the person at this machine once; "": none
+
+	Env    []string                         // of commands, without what they must not know
+	Getenv func(name string) (string, bool) // for secrets; nil: there are none
+	Link   func() string                    // the page where one answers; nil or "": there is none
+	Log    *slog.Logger
+
+	// Seat is the inbox of a participant, for answers that come by a channel. nil: none counts.
+	Seat func(ctx context.Context, id string) (inbox.Inbox, error)
 
 	Within time.Duration // how long a command may take before it is killed; default 30 s
 }
 
-const (
-	atOnce  = 4  // commands that run at one time
-	queued  = 64 // questions that wait for one
-	watched = time.Second
-)
+// flagName is the name of the channel of Options.Command. None of a policy has it.
+const flagName = "--notify"
 
-// Run tells of every question that is put to the person whose inbox it is, until ctx ends. It
-// returns when all commands have ended; they are killed with ctx.
-func Run(ctx context.Context, in inbox.Publisher, o Options) {
-	o.Within = cmp.Or(o.Within, 30*time.Second)
-	n := notifier{o: o, in: inbox.Public(in), asked: make(chan string, queued), known: map[string]bool{}}
-	var parts sync.WaitGroup
-	defer parts.Wait()
-	for range atOnce {
-		parts.Go(func() { n.work(ctx) })
+// channels are all of them.
+func (o *Options) channels() []policy.Channel {
+	all := slices.Clip(o.Channels)
+	if o.Command != "" {
+		all = append(all, policy.Channel{Name: flagName, Kind: "command", To: []policy.Value{{Text: o.Command}}, For: []string{"local"}, Once: true})
 	}
+	return all
+}
+
+func (o *Options) channelOptions() channel.Options {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = func(string) (string, bool) { return "", false }
+	}
+	return channel.Options{Env: o.Env, Getenv: getenv, Within: o.Within}
+}
+
+// Check reports why some channel cannot be opened, as where a secret is missing; nil if all can.
+// The error is misuse, and names the field.
+func Check(o Options) error {
+	for _, c := range o.channels() {
+		if _, err := channel.Open(c, o.channelOptions()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watched is how long it takes until somebody is watched again who let us go.
+const watched = time.Second
+
+// Run tells of questions until ctx ends, and takes answers where the policy says so. It returns
+// when all that it started has ended. A channel that cannot be opened is left out, with an error
+// in the log.
+func Run(ctx context.Context, in inbox.Publisher, o Options) {
+	n := &notifier{o: o, in: inbox.Public(in), events: make(chan inbox.Event), results: make(chan result), views: map[string]approval.View{}}
+	var opened []policy.Channel
+	for _, c := range o.channels() {
+		out, err := channel.Open(c, o.channelOptions())
+		if err != nil {
+			o.Log.Error(said(c.Name)+" is not used", "error", text.Line(err.Error()))
+			continue
+		}
+		opened, n.out = append(opened, c), append(n.out, out)
+	}
+	n.schedule, n.channels = NewSchedule(opened), opened
+	defer n.parts.Wait()
+	for i := range n.out {
+		if l, can := n.out[i].(channel.Listener); can && len(opened[i].People) > 0 {
+			n.parts.Go(func() { n.listen(ctx, i, l) })
+		}
+	}
+	n.parts.Go(func() { n.watch(ctx) })
+	n.keep(ctx)
+}
+
+type notifier struct {
+	o        Options
+	in       inbox.Inbox
+	channels []policy.Channel
+	out      []channel.Channel // beside channels
+	events   chan inbox.Event
+	results  chan result
+	parts    sync.WaitGroup
+
+	// What follows is keep's.
+	schedule *Schedule
+	views    map[string]approval.View // of the questions in it, as they were shown last
+	full     bool                     // it was said that there are too many
+}
+
+type result struct {
+	job Job
+	Result
+}
+
+// watch passes on what happens to questions.
+func (n *notifier) watch(ctx context.Context) {
 	for {
-		n.watch(ctx)
+		for e, err := range n.in.Watch(ctx) {
+			if err != nil || !n.pass(ctx, e) {
+				break
+			}
+		}
 		if !pause.For(ctx, watched) { // it ended before us: we read too slowly, or there is no place in the topic
 			return
 		}
 	}
 }
 
-type notifier struct {
-	o      Options
-	in     inbox.Inbox
-	asked  chan string     // ids of questions
-	known  map[string]bool // those that are open and were queued, or left out; watch has it
-	failed atomic.Bool     // it was said that commands fail, and none has gone well since
-	full   atomic.Bool     // the same of questions left out
+func (n *notifier) pass(ctx context.Context, e inbox.Event) bool {
+	select {
+	case n.events <- e:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
-func (n *notifier) watch(ctx context.Context) {
-	for e, err := range n.in.Watch(ctx) {
-		if err != nil {
+// keep runs the schedule.
+func (n *notifier) keep(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
 			return
+		case e := <-n.events:
+			n.happened(ctx, e)
+		case r := <-n.results:
+			n.done(r)
+		case <-timer.C:
 		}
-		switch e.Event {
-		case "":
-			n.missed(ctx)
-		case "asked":
-			n.queue(e.ID)
-		case "closed":
-			delete(n.known, e.ID)
+		for _, j := range n.schedule.Take(time.Now()) {
+			n.start(ctx, j)
+		}
+		if next := n.schedule.Next(); !next.IsZero() {
+			timer.Reset(time.Until(next))
 		}
 	}
 }
 
-// missed queues what was asked while nobody watched.
+func (n *notifier) happened(ctx context.Context, e inbox.Event) {
+	switch {
+	case e.Event == "":
+		n.missed(ctx)
+	case e.ID == "":
+	case e.Event == "closed":
+		n.closed(e)
+	default:
+		n.look(ctx, e.ID)
+	}
+}
+
+// missed looks at what happened while nobody watched.
 func (n *notifier) missed(ctx context.Context) {
 	open, err := n.in.List(ctx, false)
 	if err != nil {
 		return
 	}
-	before := n.known
-	n.known = map[string]bool{}
+	is := map[string]bool{}
 	for _, q := range open {
-		switch {
-		case before[q.ID]:
-			n.known[q.ID] = true
-		case slices.Contains(q.Asking, "local"):
-			n.queue(q.ID)
+		is[q.ID] = true
+		n.look(ctx, q.ID)
+	}
+	for _, id := range n.schedule.Open() {
+		if !is[id] {
+			n.closed(inbox.Event{ID: id, Because: "closed"})
 		}
 	}
 }
 
-func (n *notifier) queue(id string) {
-	if n.known[id] {
-		return
-	}
-	n.known[id] = true
-	select {
-	case n.asked <- id:
-		n.full.Store(false)
-	default:
-		if !n.full.Swap(true) {
-			n.o.Log.Warn(fmt.Sprintf("more than %d questions wait for the command of --notify; it does not get all of them", queued))
-		}
-	}
-}
-
-func (n *notifier) work(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case id := <-n.asked:
-			n.tell(ctx, id)
-		}
-	}
-}
-
-// tell runs the command, unless the question has been answered meanwhile.
-func (n *notifier) tell(ctx context.Context, id string) {
+// look takes a question as it is now.
+func (n *notifier) look(ctx context.Context, id string) {
 	v, err := n.in.Show(ctx, id)
 	if err != nil {
 		return
 	}
-	v.AboutPolicy = false // which is for our own surfaces
-	question, err := json.Marshal(v)
-	if err == nil {
-		err = runShell(ctx, n.o.Command, n.o.Env, n.o.Within, append(text.EscapeJSON(question), '\n'))
+	if !n.schedule.Asked(v.ID, v.Asked, v.Deadline, v.Asking) {
+		if !n.full {
+			n.o.Log.Warn(fmt.Sprintf("more than %d questions are open: nobody is notified of all of them", maxOpen))
+		}
+		n.full = true
+		return
 	}
-	switch {
-	case err == nil:
-		n.failed.Store(false)
-	case ctx.Err() == nil && !n.failed.Swap(true):
-		n.o.Log.Warn("the command of --notify fails", "error", text.Line(err.Error()))
+	n.full = false
+	n.views[v.ID] = brief(v)
+}
+
+// brief is what is kept of a question to tell that it is closed.
+func brief(v approval.View) approval.View {
+	return approval.View{Summary: approval.Summary{ID: v.ID, Short: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool, Rule: v.Rule, Asked: v.Asked, Deadline: v.Deadline},
+		Digest: v.Digest, Headline: v.Headline}
+}
+
+func (n *notifier) closed(e inbox.Event) {
+	n.schedule.Closed(time.Now(), e.ID, e.Because, e.By)
+	n.forget(e.ID)
+}
+
+func (n *notifier) forget(id string) {
+	if !n.schedule.Knows(id) {
+		delete(n.views, id)
 	}
+}
+
+// start tells by one channel.
+func (n *notifier) start(ctx context.Context, j Job) {
+	notice, err := n.notice(ctx, j)
+	if err != nil { // it is closed, of which we hear yet
+		n.schedule.Done(time.Now(), j, Result{Void: true})
+		return
+	}
+	n.parts.Go(func() {
+		ref, err := n.out[j.Channel].Send(ctx, notice)
+		r := result{j, Result{Ref: ref, Err: err}}
+		if e, known := errors.AsType[*channel.Error](err); known {
+			r.Again, r.After = !e.Final, e.After
+		}
+		select {
+		case n.results <- r:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// notice is what a job tells.
+func (n *notifier) notice(ctx context.Context, j Job) (*channel.Notice, error) {
+	out := &channel.Notice{ID: fmt.Sprintf("%s-%s", j.Question, j.Event), Event: string(j.Event), Question: n.views[j.Question],
+		Left: max(0, time.Until(j.Deadline)), Command: "mcpx-bridge approve", Because: text.Line(j.Because), By: text.Line(j.By), Ref: j.Ref}
+	if n.o.Link != nil {
+		out.Link = n.o.Link()
+	}
+	if j.Event == Closed {
+		return out, nil
+	}
+	if j.Event == Reminder {
+		out.ID += fmt.Sprint("-", j.N)
+	}
+	v, err := n.in.Show(ctx, j.Question)
+	out.Question, out.Buttons = v, len(n.channels[j.Channel].People) > 0
+	return out, err
+}
+
+func (n *notifier) done(r result) {
+	fails := n.schedule.Done(time.Now(), r.job, r.Result)
+	n.forget(r.job.Question)
+	if fails {
+		n.o.Log.Warn(said(n.channels[r.job.Channel].Name)+" fails", "error", text.Line(r.Err.Error()))
+	}
+}
+
+// said is a channel as the log names it.
+func said(name string) string {
+	if name == flagName {
+		return "the command of " + flagName
+	}
+	return "the channel " + name + " (notify)"
 }

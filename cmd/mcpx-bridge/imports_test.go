@@ -19,7 +19,7 @@ const module = "github.com/mcpx-protocol/mcpx-bridge"
 // anything else. Some rows wait for their rooms.
 var may = map[string]string{
 	"stdio/fold":              "",
-	"policy":                  "bridge/text stdio/fold stdio/jsonrpc",
+	"policy":                  "bridge/loopback bridge/text stdio/fold stdio/jsonrpc",
 	"stdio/jsonrpc":           "stdio/fold",
 	"stdio/inbox":             "",
 	"stdio/linger":            "",
@@ -69,11 +69,14 @@ var may = map[string]string{
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/plan bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
-	"bridge/engine":  "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/plan bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
-	"bridge":         "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
-	"bridge/prompt":  "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text policy stdio/jsonrpc",
-	"bridge/inbox":   "bridge/approval bridge/text",
-	"bridge/notify":  "bridge/inbox bridge/pause bridge/text stdio",
+	"bridge/engine": "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/plan bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge":        "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
+	"bridge/prompt": "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text policy stdio/jsonrpc",
+	"bridge/inbox":  "bridge/approval bridge/text",
+	"bridge/notify": "bridge/approval bridge/inbox bridge/notify/channel bridge/pause bridge/text policy",
+
+	"bridge/notify/channel": "bridge/approval bridge/fault bridge/loopback bridge/pause bridge/private bridge/text policy stdio",
+
 	"bridge/desktop": "bridge/approval bridge/refusal bridge/text bridge/timetable stdio/jsonrpc stdio/outbox stdio/rawjson",
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/inbox bridge/inbox/socket bridge/private bridge/text",
@@ -108,7 +111,7 @@ var only = map[string]string{
 	"github.com/golang-jwt/jwt/v5":                         "bridge/gateway",
 	"github.com/santhosh-tekuri/jsonschema/v6":             "bridge/engine/catalog",
 	"github.com/google/shlex":                              "cmd/mcpx-bridge",
-	"os/exec":                                              "bridge/node bridge/notify stdio stdio/stdiotest bridge/sim/mutants bridge/token cmd/mcpx-bridge",
+	"os/exec":                                              "bridge/node bridge/notify/channel stdio stdio/stdiotest bridge/sim/mutants bridge/token cmd/mcpx-bridge",
 	"go.uber.org/goleak":                                   "",
 	"github.com/rogpeppe/go-internal":                      "bridge/desktop/install bridge/inbox/web bridge/sim/mutants",
 	"github.com/tailscale/hujson":                          "bridge/desktop/install",

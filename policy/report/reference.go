@@ -39,6 +39,8 @@ var places = []struct{ in, object string }{
 	{"in edit, below the name of a field", "/$defs/terms/properties/edit/additionalProperties"},
 	{"in server", "/properties/server"},
 	{"in proposals", "/properties/proposals"},
+	{"in notify, below the name of a channel", "/$defs/channel"},
+	{"in escalate", "/$defs/channel/properties/escalate"},
 	{"in a test", "/$defs/test"},
 	{"in the call of a test", "/$defs/test/properties/call"},
 }

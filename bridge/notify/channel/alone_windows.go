@@ -1,4 +1,4 @@
-package notify
+package channel
 
 import "os/exec"
 

@@ -1,0 +1,63 @@
+package channel
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// An ntfy is a topic of an ntfy server. What is said of one question replaces what was said of it
+// before, where the server knows how (2.16 does): a reminder, and that it is closed.
+type ntfy struct {
+	web       *http.Client
+	at, topic string
+	token     string
+}
+
+func newNtfy(s secrets) (Channel, error) {
+	at, err := s.web()
+	if err != nil {
+		return nil, err
+	}
+	token, err := s.read("token")
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, err
+	}
+	n := &ntfy{web: newWeb(), token: token}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.Path, n.topic = path.Split(u.Path)
+	n.at = u.String()
+	return n, nil
+}
+
+// maxNtfy is how many bytes a message has at most: with more it would become an attachment.
+const maxNtfy = 3900
+
+type ntfyMessage struct {
+	Topic    string   `json:"topic"`
+	Title    string   `json:"title"`
+	Message  string   `json:"message"`
+	Priority int      `json:"priority"`
+	Tags     []string `json:"tags"`
+	Click    string   `json:"click,omitempty"`
+	Sequence string   `json:"sequence_id"`
+}
+
+func (c *ntfy) Send(ctx context.Context, n *Notice) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	m := ntfyMessage{Topic: c.topic, Title: n.Title(200), Message: n.Body(maxNtfy), Priority: 4, Tags: []string{"question"}, Click: n.Link, Sequence: n.Question.ID}
+	if n.Event == "closed" {
+		m.Priority, m.Tags = 2, []string{"heavy_check_mark"}
+	} else if n.Question.Priority == "high" {
+		m.Priority = 5
+	}
+	_, err := post(ctx, c.web, c.at, bearer(c.token), encode(m))
+	return "", err
+}

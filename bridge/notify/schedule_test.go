@@ -1,0 +1,258 @@
+package notify_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A clock runs a schedule, with channels that take everything unless fail says otherwise.
+type clock struct {
+	*notify.Schedule
+	now   time.Time
+	names []string
+	fail  func(j notify.Job) notify.Result
+	heard []string // "TIME CHANNEL EVENT QUESTION"
+}
+
+func newClock(channels ...policy.Channel) *clock {
+	c := &clock{Schedule: notify.NewSchedule(channels), now: began}
+	for i := range channels {
+		c.names = append(c.names, channels[i].Name)
+	}
+	return c
+}
+
+func (c *clock) asks(id string, within time.Duration, people ...string) {
+	c.Asked(id, c.now, c.now.Add(within), people)
+}
+
+// passes lets time go by, to each moment at which there is something to do.
+func (c *clock) passes(d time.Duration) {
+	end := c.now.Add(d)
+	c.works()
+	for next := c.Next(); !next.IsZero() && !next.After(end); next = c.Next() {
+		if next.After(c.now) {
+			c.now = next
+		}
+		c.works()
+	}
+	c.now = end
+}
+
+func (c *clock) works() {
+	for jobs := c.Take(c.now); len(jobs) > 0; jobs = c.Take(c.now) {
+		for _, j := range jobs {
+			r := notify.Result{Ref: "ref of " + j.Question}
+			if c.fail != nil {
+				r = c.fail(j)
+			}
+			if r.Err == nil {
+				what := string(j.Event)
+				if j.N > 0 {
+					what += fmt.Sprint(" ", j.N)
+				}
+				c.heard = append(c.heard, fmt.Sprintf("%s %s %s %s", c.now.Sub(began), c.names[j.Channel], what, j.Question))
+			}
+			c.Done(c.now, j, r)
+		}
+	}
+}
+
+func (c *clock) heardOnly(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(c.heard, want) {
+		t.Errorf("heard\n  %s\nnot\n  %s", strings.Join(c.heard, "\n  "), strings.Join(want, "\n  "))
+	}
+	c.heard = nil
+}
+
+func local(name string) policy.Channel {
+	return policy.Channel{Name: name, For: []string{"local"}}
+}
+
+func TestPushFirstAndMailIfNobodyAnswers(t *testing.T) {
+	phone, post := local("phone"), local("post")
+	post.After = 15 * time.Second
+	c := newClock(phone, post)
+	c.asks("a", time.Minute, "local")
+	c.passes(10 * time.Second)
+	c.Closed(c.now, "a", "allowed by ann", "ann")
+	c.asks("b", time.Minute, "local")
+	c.passes(20 * time.Second)
+	c.heardOnly(t, "0s phone asked a", "10s phone closed a", "10s phone asked b", "25s post asked b")
+	c.Closed(c.now, "b", "denied", "local")
+	c.passes(time.Hour)
+	c.heardOnly(t, "30s phone closed b", "30s post closed b")
+	if !c.Next().IsZero() || c.Knows("a") || c.Knows("b") {
+		t.Error("something is left to do")
+	}
+}
+
+func TestRemindersAtHalfTimeAndNinetyPercent(t *testing.T) {
+	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true}, policy.Channel{Name: "late", For: []string{"local"}, Remind: true, After: 6 * time.Minute})
+	c.asks("a", 10*time.Minute, "local")
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s x asked a", "5m0s x reminder 1 a", "6m0s late asked a", "9m0s x reminder 2 a", "9m0s late reminder 1 a")
+}
+
+func TestWhoeverIsEscalatedToHearsThenAndNotBefore(t *testing.T) {
+	ann, ben := local("ann"), local("ben")
+	ann.Escalate = &policy.Escalation{After: 2 * time.Minute, To: "ben"}
+	c := newClock(ann, ben)
+	c.asks("a", 10*time.Minute, "local")
+	c.asks("short", time.Minute, "local") // over before that
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s ann asked a", "0s ann asked short", "2m0s ben asked a")
+}
+
+func TestAChannelHearsOfTheQuestionsOfThoseItIsFor(t *testing.T) {
+	c := newClock(local("desk"), policy.Channel{Name: "ops", For: []string{"ann", "ben"}})
+	c.asks("a", time.Minute, "local")
+	c.asks("b", time.Minute, "ben", "carol")
+	c.asks("c", time.Minute, "carol")
+	c.asks("c", time.Minute, "ann") // it was passed on
+	c.passes(30 * time.Second)
+	c.heardOnly(t, "0s desk asked a", "0s ops asked b", "0s ops asked c")
+}
+
+// What was missed while a channel failed is told once, and what is over meanwhile not at all.
+func TestAChannelThatFailsIsTriedLaterAndLater(t *testing.T) {
+	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true}, local("fine"))
+	var tries []time.Duration
+	c.fail = func(j notify.Job) notify.Result {
+		if j.Channel == 1 || c.now.Sub(began) > 8*time.Minute {
+			return notify.Result{}
+		}
+		tries = append(tries, c.now.Sub(began))
+		return notify.Result{Err: errors.New("no"), Again: true}
+	}
+	c.asks("a", 10*time.Minute, "local")
+	c.asks("over", 10*time.Minute, "local")
+	c.passes(time.Minute)
+	c.Closed(c.now, "over", "denied", "local")
+	c.passes(9*time.Minute - time.Second)
+	for i, want := range []time.Duration{0, 0, 2 * time.Second, 6 * time.Second, 14 * time.Second} { // both at first, and then one
+		if tries[i] != want {
+			t.Fatalf("tried at %v", tries)
+		}
+	}
+	if gap := tries[len(tries)-1] - tries[len(tries)-2]; gap != time.Minute || len(tries) > 16 {
+		t.Errorf("tried at %v", tries)
+	}
+	if last := tries[len(tries)-1] + time.Minute; len(c.heard) == 5 {
+		c.heardOnly(t, "0s fine asked a", "0s fine asked over", "1m0s fine closed over", last.String()+" x asked a", "9m0s x reminder 2 a")
+	} else {
+		t.Errorf("%q", c.heard)
+	}
+}
+
+func TestAChannelThatSaysWhenIsTriedThen(t *testing.T) {
+	c := newClock(local("x"))
+	first := true
+	c.fail = func(notify.Job) notify.Result {
+		if first {
+			first = false
+			return notify.Result{Err: errors.New("429"), Again: true, After: 42 * time.Second}
+		}
+		return notify.Result{}
+	}
+	c.asks("a", time.Minute, "local")
+	c.passes(time.Minute)
+	c.heardOnly(t, "42s x asked a")
+}
+
+// What a channel will never take is not told again, nor that it is closed; what comes after is.
+func TestWhatIsRefusedForGoodIsNotToldAgain(t *testing.T) {
+	c := newClock(local("x"))
+	c.fail = func(j notify.Job) notify.Result {
+		if j.Question == "bad" {
+			return notify.Result{Err: errors.New("400")}
+		}
+		return notify.Result{}
+	}
+	c.asks("bad", time.Hour, "local")
+	c.asks("good", time.Hour, "local")
+	c.passes(time.Minute)
+	c.Closed(c.now, "bad", "denied", "local")
+	c.passes(time.Minute)
+	c.heardOnly(t, "0s x asked good")
+	if c.Knows("bad") {
+		t.Error("it is kept")
+	}
+}
+
+// Nothing overtakes anything, and few are on their way at one time.
+func TestFewAreOnTheirWayAndNothingOvertakes(t *testing.T) {
+	c := newClock(local("x"))
+	for i := range 10 {
+		c.asks(fmt.Sprint(i), time.Hour, "local")
+	}
+	jobs := c.Take(c.now)
+	if len(jobs) != 4 || len(c.Take(c.now)) > 0 {
+		t.Fatalf("%d are on their way", len(jobs))
+	}
+	c.Closed(c.now, jobs[0].Question, "denied", "local")
+	if more := c.Take(c.now); len(more) > 0 {
+		t.Errorf("%+v overtakes", more)
+	}
+	c.Done(c.now, jobs[0], notify.Result{Ref: "r1"})
+	next := c.Take(c.now)
+	if len(next) != 1 || next[0].Event != notify.Closed || next[0].Ref != "r1" || next[0].Because != "denied" {
+		t.Errorf("%+v", next)
+	}
+}
+
+func TestHowManyQuestionsChannelsHearOf(t *testing.T) {
+	c, n := newClock(local("x")), 0
+	for i := range 2000 {
+		if c.Asked(fmt.Sprint(i), c.now, c.now.Add(time.Hour), []string{"local"}) {
+			n++
+		}
+	}
+	if n != 1000 {
+		t.Errorf("%d", n)
+	}
+	for i := range 2000 {
+		c.Closed(c.now, fmt.Sprint(i), "", "")
+	}
+	if !c.Asked("next", c.now, c.now.Add(time.Hour), []string{"local"}) || !c.Next().Equal(c.now) {
+		t.Error("what was never told is not forgotten when it closes")
+	}
+}
+
+// A channel that hears once does not hear that a question is closed.
+func TestTheCommandOfTheFlagHearsOnce(t *testing.T) {
+	c := newClock(policy.Channel{Name: "--notify", For: []string{"local"}, Once: true})
+	c.asks("a", time.Minute, "local")
+	c.passes(time.Second)
+	c.Closed(c.now, "a", "denied", "local")
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s --notify asked a")
+}
+
+// It is closed everywhere, for as long as somebody may want to know.
+func TestThatItIsClosedIsNotTriedForEver(t *testing.T) {
+	c := newClock(local("x"))
+	c.fail = func(j notify.Job) notify.Result {
+		if j.Event == notify.Closed {
+			return notify.Result{Err: errors.New("no"), Again: true}
+		}
+		return notify.Result{}
+	}
+	c.asks("a", time.Hour, "local")
+	c.passes(time.Second)
+	c.Closed(c.now, "a", "denied", "local")
+	c.passes(time.Hour)
+	if c.Knows("a") || !c.Next().IsZero() {
+		t.Error("it is tried for ever")
+	}
+}
