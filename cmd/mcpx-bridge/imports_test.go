@@ -90,7 +90,7 @@ var may = map[string]string{
 	"bridge/events":           "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export":    "bridge/client bridge/desktop bridge/fault bridge/text policy stdio/rawjson",
 	"bridge/localgateway":     "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
-	"bridge/node":             "bridge bridge/approval bridge/audit bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/plan bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
+	"bridge/node":             "bridge bridge/approval bridge/audit bridge/client bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/plan bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
 	"bridge/sim":              everything,
 	"bridge/sim/simulate":     "bridge/sim",
 	"bridge/sim/mutants":      "",
@@ -104,7 +104,7 @@ const everything = "*"
 // only says who may import a package directly. Everybody else may not, and
 // tests may do as they like.
 var only = map[string]string{
-	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway",
+	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway bridge/notify/channel",
 	"github.com/mark3labs/mcp-go":                          "bridge/desktop bridge/doctor", // the latter as a client of another make
 	"github.com/spf13/cobra":                               "bridge/help cmd/mcpx-bridge",
 	"github.com/goccy/go-yaml":                             "bridge/config bridge/desktop/install policy",

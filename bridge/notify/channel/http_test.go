@@ -31,7 +31,11 @@ import (
 
 func TestMain(m *testing.M) {
 	watchdog.Start()
-	goleak.VerifyTestMain(m)
+	forget := believes()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		forget()
+		os.Exit(code)
+	}))
 }
 
 const secret = "s3cret-of-the-channel"

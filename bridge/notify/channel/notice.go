@@ -124,14 +124,14 @@ func (n *Notice) JSON() []byte {
 	v := n.Question
 	v.AboutPolicy = false // which is for our own surfaces
 	out, err := json.Marshal(struct {
+		approval.View
 		Event   string `json:"event"`
 		Notice  string `json:"notice"`
 		Link    string `json:"link,omitempty"`
 		Because string `json:"because,omitempty"`
 		By      string `json:"by,omitempty"`
 		LeftMS  int64  `json:"left_ms,omitempty"`
-		approval.View
-	}{n.Event, n.ID, n.Link, n.Because, n.By, n.Left.Milliseconds(), v})
+	}{v, n.Event, n.ID, n.Link, n.Because, n.By, n.Left.Milliseconds()})
 	if err != nil {
 		panic(err) // a View holds nothing that cannot be written, and its JSON was scanned before
 	}

@@ -1,0 +1,179 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+)
+
+// A telegram is a chat with a bot, over its HTTP interface. Answers are presses of buttons, which
+// long polling brings: one program alone can do that for a bot.
+type telegram struct {
+	web  *http.Client
+	api  string // with the token in it, so it is never shown
+	chat string
+}
+
+const telegramAPI = "https://api.telegram.org"
+
+func newTelegram(s secrets) (Channel, error) {
+	token, err := s.read("token")
+	if err != nil {
+		return nil, err
+	}
+	return &telegram{newWeb(), cmp.Or(s.API, telegramAPI) + "/bot" + token + "/", s.To[0].Text}, nil
+}
+
+// maxTelegram is how many characters a message has at most; a character has a byte at least.
+const maxTelegram = 4000
+
+type telegramButton struct {
+	Text string `json:"text"`
+	Data string `json:"callback_data"`
+}
+
+func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	n.Allow = n.Buttons && n.Whole(maxTelegram-300)
+	words := n.Title(250) + "\n\n" + n.Body(maxTelegram-300)
+	m := map[string]any{"chat_id": c.chat, "text": words, "link_preview_options": map[string]any{"is_disabled": true}}
+	if n.Event == "closed" {
+		id, _ := strconv.Atoi(n.Ref)
+		m["message_id"] = id // without its buttons
+		return "", c.ask(ctx, "editMessageText", m, nil)
+	}
+	if row := buttons(n); len(row) > 0 {
+		m["reply_markup"] = map[string]any{"inline_keyboard": [][]telegramButton{row}}
+	}
+	var sent struct {
+		ID int `json:"message_id"`
+	}
+	err := c.ask(ctx, "sendMessage", m, &sent)
+	if n.Event == "reminder" {
+		return "", err // that it is closed is said at the first
+	}
+	return strconv.Itoa(sent.ID), err
+}
+
+// buttons are what one may press: a yes only where all there is to the question was shown.
+func buttons(n *Notice) (row []telegramButton) {
+	if !n.Buttons {
+		return nil
+	}
+	if n.Allow {
+		row = append(row, telegramButton{"Allow " + n.Question.Short, pressed(true, n)})
+	}
+	return append(row, telegramButton{"Deny", pressed(false, n)})
+}
+
+// pressed is what a button says: what was decided, about which question, under which digest. It
+// has 64 bytes at most.
+func pressed(allow bool, n *Notice) string {
+	word := "deny"
+	if allow {
+		word = "allow"
+	}
+	return word + " " + n.Question.ID + " " + n.Question.Short
+}
+
+// readPress is the other way.
+func readPress(said string) (a Answer, ok bool) {
+	parts := strings.Split(said, " ")
+	if len(parts) != 3 || parts[0] != "allow" && parts[0] != "deny" {
+		return a, false
+	}
+	return Answer{Allow: parts[0] == "allow", Question: parts[1], Digest: parts[2]}, true
+}
+
+// telegramWait is how long a poll waits for something to happen.
+const telegramWait = 50 * time.Second
+
+type telegramUpdate struct {
+	ID       int `json:"update_id"`
+	Callback *struct {
+		ID   string `json:"id"`
+		From struct {
+			ID json.Number `json:"id"`
+		} `json:"from"`
+		Data    string `json:"data"`
+		Message *struct {
+			Chat struct {
+				ID       json.Number `json:"id"`
+				Username string      `json:"username"`
+			} `json:"chat"`
+		} `json:"message"`
+	} `json:"callback_query"`
+}
+
+func (c *telegram) Listen(ctx context.Context, take func(context.Context, Answer) string) error {
+	offset := 0
+	for {
+		var updates []telegramUpdate
+		limited, cancel := context.WithTimeout(ctx, telegramWait+requestTime)
+		err := c.ask(limited, "getUpdates", map[string]any{"offset": offset, "timeout": int(telegramWait.Seconds()), "allowed_updates": []string{"callback_query"}}, &updates)
+		cancel()
+		if err != nil {
+			return err
+		}
+		for _, u := range updates {
+			offset = max(offset, u.ID+1)
+			c.hear(ctx, u, take)
+		}
+	}
+}
+
+// hear takes one press. One in another chat than ours is none.
+func (c *telegram) hear(ctx context.Context, u telegramUpdate, take func(context.Context, Answer) string) {
+	q := u.Callback
+	if q == nil || q.Message == nil || q.Message.Chat.ID.String() != c.chat && "@"+q.Message.Chat.Username != c.chat {
+		return
+	}
+	a, ok := readPress(q.Data)
+	if !ok {
+		return
+	}
+	a.Person = q.From.ID.String()
+	limited, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	c.ask(limited, "answerCallbackQuery", map[string]any{"callback_query_id": q.ID, "text": text.Cut(take(ctx, a), 190), "show_alert": true}, nil)
+}
+
+// ask calls a method of the bot, and reads its result into as; nil: nobody wants it.
+func (c *telegram) ask(ctx context.Context, method string, params map[string]any, as any) error {
+	reply, raw, err := exchange(ctx, c.web, c.api+method, http.Header{}, encode(params))
+	if err != nil {
+		return err
+	}
+	var said struct {
+		OK         bool            `json:"ok"`
+		Code       int             `json:"error_code"`
+		About      string          `json:"description"`
+		Result     json.RawMessage `json:"result"`
+		Parameters struct {
+			Retry int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if json.Unmarshal(raw, &said) != nil {
+		return cmp.Or(reply.refusal(raw), error(&Error{Err: fmt.Errorf("%s: the answer is no JSON", method)}))
+	}
+	if !said.OK {
+		if said.Code != 0 {
+			reply.code = said.Code
+		}
+		after := max(reply.after, time.Duration(said.Parameters.Retry)*time.Second)
+		later := reply.code >= 500 || reply.code == http.StatusTooManyRequests || reply.code == http.StatusConflict
+		return &Error{Err: fmt.Errorf("%s: it answered %d %s", method, reply.code, text.Cut(said.About, 200)), Final: !later, After: after}
+	}
+	if as != nil && json.Unmarshal(said.Result, as) != nil {
+		return &Error{Err: fmt.Errorf("%s: the answer is not what it should be", method)}
+	}
+	return nil
+}
