@@ -10,8 +10,7 @@ import (
 )
 
 // JustificationKey is where, in the _meta of a request, its caller says why it makes it. That is
-// for those who are asked, and for the record; the server does not get it. A proposal says why in
-// a reason of its own.
+// for those who are asked and for the record; the server does not get it.
 const JustificationKey = "mcpx/justification"
 
 // whyMax is how many bytes a justification has at most.

@@ -311,6 +311,11 @@ func (n *Node) keepWitness(ctx context.Context) error {
 // keepSocket serves the person at this machine until ctx ends.
 func (n *Node) keepSocket(ctx context.Context) error { return n.socket.Serve(ctx) }
 
+func (n *Node) keepNotifying(ctx context.Context) error {
+	(&notifying{n.plan, n.inbox, n.sidecar.Policy, n.reloaded, n.seated}).run(ctx)
+	return nil
+}
+
 func (n *Node) keepGrants(ctx context.Context) error {
 	n.kept.run(ctx, n.o.Log)
 	return nil

@@ -3,42 +3,51 @@ package node
 import (
 	"context"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// notifyOptions say how people hear of questions under a policy.
-func (p *plan) notifyOptions(now *policy.Policy) notify.Options {
-	return notify.Options{Channels: now.Channels(), Command: p.o.Notify, Env: p.o.Env.forOthers(), Getenv: p.o.Env.lookup, Link: p.o.Link, Log: p.o.Log}
+// notifying has people told of questions, by the channels of the policy in force.
+type notifying struct {
+	*plan
+	in       inbox.Publisher
+	rules    func() *policy.Policy // those in force
+	reloaded <-chan struct{}       // has something when there are others
+	seated   latch                 // set when we have been in the topic
 }
 
-// keepNotifying tells people what is asked, by the channels of the policy in force.
-func (n *Node) keepNotifying(ctx context.Context) error {
+func (n *notifying) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		now := n.sidecar.Policy()
-		together(ctx,
-			func(ctx context.Context) error {
-				if len(now.Channels()) > 0 || n.o.Notify != "" {
-					notify.Run(ctx, n.inbox, n.notifyOptions(now))
-				}
-				<-ctx.Done()
-				return nil
-			},
-			func(ctx context.Context) error {
-				n.otherChannels(ctx, now)
-				return nil
-			})
+		now, seats := n.rules(), &answerSeats{plan: n.plan, seated: n.seated}
+		parts := []func(context.Context) error{
+			func(ctx context.Context) error { return n.tell(ctx, now, seats) },
+			func(ctx context.Context) error { return n.untilOthers(ctx, now) },
+		}
+		for _, id := range answering(now) {
+			parts = append(parts, func(ctx context.Context) error { return seats.keep(ctx, id) })
+		}
+		together(ctx, parts...)
 	}
+}
+
+func (n *notifying) tell(ctx context.Context, now *policy.Policy, seats *answerSeats) error {
+	if o := n.notifyOptions(now); len(o.Channels) > 0 || o.Command != "" {
+		o.Seat = seats.of
+		notify.Run(ctx, n.in, o)
+	}
+	<-ctx.Done()
 	return nil
 }
 
-// otherChannels waits for a policy that has others.
-func (n *Node) otherChannels(ctx context.Context, than *policy.Policy) {
-	for than.SameChannels(n.sidecar.Policy()) {
+// untilOthers waits for a policy that has other channels.
+func (n *notifying) untilOthers(ctx context.Context, than *policy.Policy) error {
+	for than.SameChannels(n.rules()) {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-n.reloaded:
 		}
 	}
+	return nil
 }

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -10,14 +11,23 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify/channel"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
+// answers are those of one channel.
+type answers struct {
+	policy.Channel
+	from channel.Listener
+	seat func(ctx context.Context, id string) (inbox.Inbox, error) // nil: none counts
+	log  *slog.Logger
+}
+
 // listen takes the answers of a channel until ctx ends.
-func (n *notifier) listen(ctx context.Context, i int, l channel.Listener) {
+func (a *answers) listen(ctx context.Context) {
 	wait := firstPause
 	for {
 		began := time.Now()
-		err := l.Listen(ctx, func(ctx context.Context, a channel.Answer) string { return n.answered(ctx, i, a) })
+		err := a.from.Listen(ctx, a.take)
 		if ctx.Err() != nil {
 			return
 		}
@@ -25,7 +35,7 @@ func (n *notifier) listen(ctx context.Context, i int, l channel.Listener) {
 			wait = firstPause
 		}
 		if err != nil && wait == firstPause {
-			n.o.Log.Warn("answers by "+said(n.channels[i].Name)+" do not come", "error", text.Line(err.Error()))
+			a.log.Warn("answers by "+named(a.Name)+" do not come", "error", text.Line(err.Error()))
 		}
 		if !pause.For(ctx, wait) {
 			return
@@ -34,23 +44,23 @@ func (n *notifier) listen(ctx context.Context, i int, l channel.Listener) {
 	}
 }
 
-// answered takes one answer as that of the participant whom the policy says it is from, and
+// take takes one answer as that of the participant whom the policy says it is from, and
 // returns what came of it, for whoever gave it.
-func (n *notifier) answered(ctx context.Context, i int, a channel.Answer) string {
-	who, known := n.channels[i].People[a.Person]
-	if !known || n.o.Seat == nil {
+func (a *answers) take(ctx context.Context, said channel.Answer) string {
+	who, known := a.People[said.Person]
+	if !known || a.seat == nil {
 		return "your answer does not count: the policy of the bridge does not name you"
 	}
-	seat, err := n.o.Seat(ctx, who)
+	seat, err := a.seat(ctx, who)
 	if err != nil {
-		n.o.Log.Warn("an answer by "+said(n.channels[i].Name)+" does not count", "for", who, "error", text.Line(err.Error()))
+		a.log.Warn("an answer by "+named(a.Name)+" does not count", "for", who, "error", text.Line(err.Error()))
 		return "your answer does not count: the bridge has no seat for " + who + " in the topic now"
 	}
-	v, err := put(ctx, seat, a.Digest)
+	v, err := put(ctx, seat, said.Digest)
 	if err != nil {
 		return "your answer does not count: " + err.Error()
 	}
-	o, err := seat.Decide(ctx, inbox.Decide(&v, &approval.Reply{Allow: a.Allow, Reason: "by " + n.channels[i].Kind}))
+	o, err := seat.Decide(ctx, inbox.Decide(&v, &approval.Reply{Allow: said.Allow, Reason: "by " + a.Kind}))
 	if err != nil {
 		return "your answer does not count: " + err.Error()
 	}
@@ -74,4 +84,15 @@ func put(ctx context.Context, seat inbox.Inbox, digest string) (v approval.View,
 		}
 	}
 	return v, errNotPut
+}
+
+// flagName is the name of the channel of Options.Command. None of a policy has it.
+const flagName = "--notify"
+
+// named is a channel as the log names it.
+func named(name string) string {
+	if name == flagName {
+		return "the command of " + flagName
+	}
+	return "the channel " + name + " (notify)"
 }

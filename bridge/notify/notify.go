@@ -33,9 +33,6 @@ type Options struct {
 	Within time.Duration // how long a command may take before it is killed; default 30 s
 }
 
-// flagName is the name of the channel of Options.Command. None of a policy has it.
-const flagName = "--notify"
-
 // channels are all of them.
 func (o *Options) channels() []policy.Channel {
 	all := slices.Clip(o.Channels)
@@ -76,7 +73,7 @@ func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	for _, c := range o.channels() {
 		out, err := channel.Open(c, o.channelOptions())
 		if err != nil {
-			o.Log.Error(said(c.Name)+" is not used", "error", text.Line(err.Error()))
+			o.Log.Error(named(c.Name)+" is not used", "error", text.Line(err.Error()))
 			continue
 		}
 		opened, n.out = append(opened, c), append(n.out, out)
@@ -85,7 +82,7 @@ func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	defer n.parts.Wait()
 	for i := range n.out {
 		if l, can := n.out[i].(channel.Listener); can && len(opened[i].People) > 0 {
-			n.parts.Go(func() { n.listen(ctx, i, l) })
+			n.parts.Go(func() { (&answers{opened[i], l, o.Seat, o.Log}).listen(ctx) })
 		}
 	}
 	n.parts.Go(func() { n.watch(ctx) })
@@ -264,14 +261,6 @@ func (n *notifier) done(r result) {
 	fails := n.schedule.Done(time.Now(), r.job, r.Result)
 	n.forget(r.job.Question)
 	if fails {
-		n.o.Log.Warn(said(n.channels[r.job.Channel].Name)+" fails", "error", text.Line(r.Err.Error()))
+		n.o.Log.Warn(named(n.channels[r.job.Channel].Name)+" fails", "error", text.Line(r.Err.Error()))
 	}
-}
-
-// said is a channel as the log names it.
-func said(name string) string {
-	if name == flagName {
-		return "the command of " + flagName
-	}
-	return "the channel " + name + " (notify)"
 }

@@ -108,7 +108,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 		return err
 	}
 	defer q.Close()
-	p.warnOfSecret("--why", p.s.Offer.Why, "the approvers read it")
+	warnOfSecret(p.log, "--why", p.s.Offer.Why, "the approvers read it")
 	began := time.Now()
 	t, object, err := p.callee(ctx, q, to, name, given)
 	if err != nil {

@@ -117,6 +117,7 @@ var only = map[string]string{
 	"github.com/tailscale/hujson":                          "bridge/desktop/install",
 	"github.com/pelletier/go-toml":                         "bridge/desktop/install",
 	"github.com/modelcontextprotocol/go-sdk":               "",
+	"github.com/emersion/go-smtp":                          "", // servers, for tests
 	"github.com/coder/websocket":                           "",
 	"github.com/stretchr/testify":                          "",
 	"github.com/mcpx-protocol/mcpx-bridge/examples":        "",

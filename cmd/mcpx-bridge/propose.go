@@ -157,7 +157,7 @@ func (p *program) proposePlan(ctx context.Context, f *pflag.FlagSet, args []stri
 // pursue makes a proposal with the arguments that it is given then.
 func (p *program) pursue(ctx context.Context, of client.Proposal, arguments func(*peer) ([]byte, error)) error {
 	to, name := of.To, of.Tool
-	p.warnOfSecret("--why", of.Offer.Reason, "all in the topic read it")
+	warnOfSecret(p.log, "--why", of.Offer.Reason, "all in the topic read it")
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
 	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked), Yields: true})
@@ -369,7 +369,7 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 	case proposal == "" || len(proposal) > 256 || text.Line(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
-	p.warnOfSecret("--reason", p.s.Offer.Reason, "all in the topic read it")
+	warnOfSecret(p.log, "--reason", p.s.Offer.Reason, "all in the topic read it")
 	q, err := p.takeSeat(ctx, client.Options{})
 	if err != nil {
 		return err

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
+)
+
+// A chat is what Telegram is to a bot: it has the buttons that were sent, and presses them.
+type chat struct {
+	url     string
+	buttons chan [][]pressable // of each message
+	told    chan string        // what a press was answered with, and that a message was changed
+	presses chan string
+}
+
+type pressable struct {
+	Text string
+	Data string `json:"callback_data"`
+}
+
+func newChat(t *testing.T) *chat {
+	c := &chat{buttons: make(chan [][]pressable, 16), told: make(chan string, 16), presses: make(chan string, 16)}
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var p struct {
+			Text   string
+			Markup struct {
+				Rows [][]pressable `json:"inline_keyboard"`
+			} `json:"reply_markup"`
+		}
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &p); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		result := `{"message_id":1}`
+		switch _, method, _ := strings.Cut(r.URL.Path, "bot"+"T0KEN/"); method {
+		case "getUpdates":
+			select {
+			case <-r.Context().Done():
+				return
+			case press := <-c.presses:
+				n++
+				result = fmt.Sprintf(`[{"update_id":%d,"callback_query":{"id":"q","from":{"id":%s},"data":%q,"message":{"message_id":1,"chat":{"id":-100}}}}]`, n, strings.Fields(press)[0], press[strings.Index(press, " ")+1:])
+			}
+		case "sendMessage":
+			c.buttons <- p.Markup.Rows
+		default:
+			c.told <- method + ": " + p.Text
+		}
+		fmt.Fprintf(w, `{"ok":true,"result":%s}`, result)
+	}))
+	t.Cleanup(s.Close)
+	c.url = s.URL
+	return c
+}
+
+// awaits waits for something that the chat is told.
+func (c *chat) awaits(t *testing.T, part string) {
+	t.Helper()
+	if said := <-c.told; !strings.Contains(said, part) {
+		t.Errorf("the chat is told %q, not %q", said, part)
+	}
+}
+
+// An answer by a channel is that of the participant whom the policy names, over a seat of its own:
+// never of the person at the machine, of whoever else presses, or of the caller.
+func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
+	t.Setenv("TELEGRAM_TOKEN", "T0KEN")
+	c, dir := newChat(t), t.TempDir()
+	file := filepath.Join(dir, "policy.yaml")
+	rules := "version: 1\ndefault: ask\nasks: {default: {of: [ann, bob], within: 60s}}\nnotify:\n  ann: {telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + c.url + "', trust: answers, people: {7: ann, 8: bob}, for: [ann, bob]}\n"
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := map[string]string{"XDG_STATE_HOME": filepath.Join(dir, "state")}
+	s := launch{raw: true, env: home, flags: []string{"run", "--json", "--listen", "127.0.0.1:0", "--id", "fs", "--policy", file, "--"},
+		server: stdiotest.Command(t, stdiotest.Script{Record: filepath.Join(dir, "given")})}.start(t, "")
+	s.ready()
+	for range 2 { // ann and bob, in whichever order
+		s.await(`{"event":"peer","state":"joined"}`)
+	}
+
+	asks := func(as, path string) *sidecar {
+		return launch{raw: true, env: home, flags: []string{"call", "--id", as, "fs", "write_file", "path=" + path, "text=x"}}.start(t, "")
+	}
+	call := asks("carol", "/a")
+	s.await(`{"event":"asked","from":"carol"}`)
+	row := (<-c.buttons)[0]
+	if len(row) != 2 {
+		t.Fatalf("%+v", row)
+	}
+	allow, deny := row[0].Data, row[1].Data
+	c.presses <- "9 " + allow // somebody else in the chat
+	c.awaits(t, "answerCallbackQuery: your answer does not count: the policy of the bridge does not name you")
+	c.presses <- "7 " + allow[:len(allow)-8] + "00000000" // of another question
+	c.awaits(t, "answerCallbackQuery: your answer does not count: the question is closed, or is not put to you")
+	c.presses <- "7 " + allow
+	s.await(`{"event":"decided","verdict":"allow","by":["ann"]}`)
+	if code := <-call.exit; code != 0 {
+		t.Errorf("the call ended with %d: %s", code, call.about())
+	}
+	call.exit <- 0
+	for range 2 { // in whichever order
+		if said := <-c.told; !strings.Contains(said, "your answer is sent") && !strings.Contains(said, "editMessageText: allowed by ann: ") {
+			t.Errorf("the chat is told %q", said)
+		}
+	}
+	c.presses <- "8 " + deny // late
+	c.awaits(t, "answerCallbackQuery: your answer does not count: the question is closed, or is not put to you")
+
+	no := asks("carol", "/b")
+	s.await(`{"event":"asked","from":"carol"}`)
+	row = (<-c.buttons)[0]
+	c.presses <- "8 " + row[1].Data
+	s.await(`{"event":"decided","verdict":"deny","by":["bob"]}`)
+	if code := <-no.exit; code != 8 {
+		t.Errorf("the call ended with %d: %s", code, no.about())
+	}
+	no.exit <- 8
+}
