@@ -68,6 +68,17 @@ func (c *Channel) At(all []Channel) time.Duration {
 	return at
 }
 
+// Elsewhere are the values of a channel that stand in a variable or a file: its secrets, and where
+// it leads if that is one.
+func (c *Channel) Elsewhere() (all []Value) {
+	for _, v := range slices.Concat(c.To, slices.Collect(maps.Values(c.Secrets))) {
+		if v.Text == "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 // leads is where a channel leads, and with whose leave, in one spelling.
 func (c *Channel) leads() string {
 	var b strings.Builder

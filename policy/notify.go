@@ -19,6 +19,20 @@ func (p *Policy) SameChannels(o *Policy) bool {
 	})
 }
 
+// Secrets are the variables and files that hold what channels need, and nobody else is to have.
+func (p *Policy) Secrets() (variables, files []string) {
+	for _, c := range p.channels {
+		for _, v := range c.Elsewhere() {
+			if v.Env != "" {
+				variables = append(variables, v.Env)
+			} else {
+				files = append(files, v.File)
+			}
+		}
+	}
+	return sortedOnce(variables), sortedOnce(files)
+}
+
 // looserChannels says which channels tell people, or programs, elsewhere of questions that did not
 // hear of them, and where answers count that did not. A command runs as the owner, and a URL gets
 // what stands in a question: so every channel that is new or leads elsewhere is looser.

@@ -20,6 +20,8 @@ type Environment struct {
 	Clean bool     // pass on nothing of Ours but what is in Pass
 	Pass  []string // names
 	Set   []string // KEY=VALUE, in the place of what would be passed on
+
+	hidden []string // names of Ours that nobody gets: they hold secrets of channels
 }
 
 // Whole is the whole environment of the server: ours without what is meant for a bridge
@@ -45,12 +47,12 @@ func (v Environment) Whole() ([]string, error) {
 	return vars, nil
 }
 
-// forOthers are the variables of this process without what is meant for a bridge, its token
-// among them.
+// forOthers are the variables of this process without what is meant for a bridge, its token and
+// the secrets of its channels among them.
 func (v Environment) forOthers() []string {
 	vars := []string{} // not nil: that would mean all of ours
 	for _, kv := range v.Ours {
-		if !isOurs(envKey(kv)) {
+		if !isOurs(envKey(kv)) && !passes(v.hidden, envKey(kv)) {
 			vars = append(vars, kv)
 		}
 	}

@@ -111,6 +111,10 @@ func (o *Options) Exposed(now *policy.Policy, tools []policy.Tool) []string {
 	if !o.Record.Off {
 		all = append(all, Guarded{What: "the record of --audit", Path: o.Record.File})
 	}
+	_, secrets := now.Secrets()
+	for _, file := range secrets {
+		all = append(all, Guarded{What: "the secret of a channel (notify)", Path: file})
+	}
 	all = append(all, Guarded{"the state directory", string(o.State), "for all commands, set XDG_STATE_HOME to"})
 	return exposed(now, all, o.Server.Args, o.Dir, tools)
 }

@@ -91,8 +91,12 @@ func (p *plan) takeRules(host bool) (err error) {
 		}
 	}
 	p.source = &policySource{file: p.o.Policy, rules: rules, self: p.id, host: host}
-	p.engine.Policy, err = p.source.read()
-	return PolicyFault(err)
+	if p.engine.Policy, err = p.source.read(); err != nil {
+		return PolicyFault(err)
+	}
+	p.o.Env.hidden, _ = p.engine.Policy.Secrets()
+	p.launch.Env, err = p.o.Env.Whole()
+	return err
 }
 
 // connect chooses the way to the topic, and who we would like to be there.
