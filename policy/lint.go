@@ -3,8 +3,13 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
+	"time"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // Participants are the ids behind of and to, those of the groups named there
@@ -158,6 +163,7 @@ func (s *scrutiny) untrusted(r *rule) []string {
 func (s *scrutiny) warnings() (all []string) {
 	all = append(all, s.Policy.warnings...)
 	all = append(all, s.uneditable()...)
+	all = append(all, s.unheard()...)
 	for i, r := range s.rules {
 		all = append(all, s.overruled(r)...)
 		all = append(all, s.disjointFromEarlier(r, s.rules[:i])...)
@@ -187,4 +193,37 @@ func (p *Policy) Doubts(tools []Tool) (unreached, others []string) {
 		others = append([]string{more}, others...) // first, as not all of them may be said
 	}
 	return unreached, others
+}
+
+// unheard warns of channels that hear of nothing, and of answers that nobody asks for.
+func (p *Policy) unheard() (all []string) {
+	longest, deciders := p.longest(), p.Deciders()
+	for _, c := range p.channels {
+		warn := func(format string, a ...any) {
+			all = append(all, fmt.Sprintf("notify: %s (line %d) ", c.Name, c.Line)+fmt.Sprintf(format, a...))
+		}
+		if at := c.At(p.channels); longest > 0 && at >= longest {
+			warn("hears of a question that has been open for %s, and none is open for longer than %s", shown.Span(at), shown.Span(longest))
+		}
+		if len(deciders) > 0 && len(beyond(c.For, deciders)) == len(c.For) {
+			warn("hears of the questions of %s, whom no rule asks", strings.Join(c.For, ", "))
+		}
+		for _, who := range beyond(slices.Sorted(maps.Values(c.People)), deciders) {
+			warn("takes answers as those of %s, whom no rule asks", who)
+		}
+	}
+	return all
+}
+
+// longest is how long a question may be open, 0 if nobody is asked.
+func (p *Policy) longest() (longest time.Duration) {
+	if p.asksByDefault() {
+		longest = p.defaultTerms().Within
+	}
+	for _, r := range p.rules {
+		if r.mayAsk() {
+			longest = max(longest, p.termsOf(r).Within)
+		}
+	}
+	return longest
 }

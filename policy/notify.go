@@ -30,7 +30,7 @@ func (p *Policy) Secrets() (variables, files []string) {
 			}
 		}
 	}
-	return sortedOnce(variables), sortedOnce(files)
+	return slices.Compact(slices.Sorted(slices.Values(variables))), slices.Compact(slices.Sorted(slices.Values(files)))
 }
 
 // looserChannels says which channels tell people, or programs, elsewhere of questions that did not

@@ -121,3 +121,21 @@ func TestAChannelThatIsNewOrBelievedIsAskedAbout(t *testing.T) {
 		t.Errorf("to tell nobody is looser: %q", got)
 	}
 }
+
+func TestAChannelThatHearsOfNothingIsWarnedOf(t *testing.T) {
+	const head = "version: 1\ndefault: ask\nasks: {default: {of: [local, ann], within: 5m}}\nnotify:\n  x: "
+	for text, want := range map[string]string{
+		"{command: x}":            "",
+		"{command: x, after: 4m}": "",
+		"{command: x, after: 5m}": "notify: x (line 5) hears of a question that has been open for 5m, and none is open for longer than 5m",
+		"{command: x, escalate: {after: 1h, to: y}}\n  y: {command: y}": "notify: y (line 6) hears of a question that has been open for 1h, and none",
+		"{command: x, for: ben}": "notify: x (line 5) hears of the questions of ben, whom no rule asks",
+		"{telegram: 7, token: '${T}', trust: answers, people: {7: ann, 8: ben}}":       "notify: x (line 5) takes answers as those of ben, whom no rule asks",
+		"{telegram: 7, token: '${T}', trust: answers, people: {7: ann}, for: [local]}": "",
+	} {
+		got := strings.Join(load(t, head+text+"\n").Warnings(nil), "\n")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -45,6 +46,15 @@ func (t *Trial) Grants(id string) (n int, err error) {
 	}
 	r.held.Close()
 	return len(t.p.engine.Desk.Grants), nil
+}
+
+// Channels are the names of those by which people would hear of questions, and why one could not
+// be used.
+func (t *Trial) Channels() (names []string, err error) {
+	for _, c := range t.Rules().Channels() {
+		names = append(names, c.Name)
+	}
+	return names, notify.Check(t.p.notifyOptions(t.Rules()))
 }
 
 // Audit tries the record; path "" is none. doubt is what is wrong with what was found

@@ -145,6 +145,9 @@ func (d *patient) keeps() {
 		warnings = append(warnings, "the audit log is not what it was: "+doubt+"; mcpx-bridge audit verify says more")
 	}
 	d.report("audit", detail, err, warnings...)
+	if channels, err := d.trial.Channels(); len(channels) > 0 {
+		d.report("notify", "people hear of questions by "+text.Series(channels, 0), err)
+	}
 	if home, err := localgateway.Home(d.p.getenv); err == nil && d.made {
 		os.Remove(filepath.Join(home.File("control"), id+".lock"))
 		os.Remove(filepath.Join(home.File("grants"), id+".lock"))
