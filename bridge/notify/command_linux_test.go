@@ -13,29 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest/watchdog"
 )
-
-func TestMain(m *testing.M) {
-	watchdog.Start()
-	goleak.VerifyTestMain(m)
-}
-
-// A log is what was said.
-type log chan string
-
-func (l log) Write(p []byte) (int, error) {
-	l <- string(p)
-	return len(p), nil
-}
 
 // tells has a hall told of by a command until the test ends, or stop is called.
 func tells(t *testing.T, h *inboxtest.Hall, command string, within time.Duration) (said log, stop func()) {
@@ -55,25 +39,6 @@ func tells(t *testing.T, h *inboxtest.Hall, command string, within time.Duration
 	}
 	t.Cleanup(stop)
 	return said, stop
-}
-
-// watchers is a hall that says when somebody has begun to watch it.
-type watchers struct {
-	*inboxtest.Hall
-	begun chan struct{}
-}
-
-func (w watchers) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {
-	return func(yield func(inbox.Event, error) bool) {
-		for e, err := range w.Hall.Watch(ctx) {
-			if e == (inbox.Event{}) {
-				w.begun <- struct{}{}
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
 }
 
 // A pipe is a named one: the commands' way to the test.

@@ -64,8 +64,8 @@ func Check(o Options) error {
 // watched is how long it takes until somebody is watched again who let us go.
 const watched = time.Second
 
-// Run tells of questions until ctx ends, and takes answers where the policy says so. It returns
-// when all that it started has ended. A channel that cannot be opened is left out, with an error
+// Run tells of questions until ctx ends, and takes answers where the policy says so. It says then,
+// for some seconds at most, that nothing more is told, and returns when all that it started has ended. A channel that cannot be opened is left out, with an error
 // in the log.
 func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	n := &notifier{o: o, in: inbox.Public(in), events: make(chan inbox.Event), results: make(chan result), views: map[string]approval.View{}}
@@ -87,6 +87,7 @@ func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	}
 	n.parts.Go(func() { n.watch(ctx) })
 	n.keep(ctx)
+	n.leave(ctx)
 }
 
 type notifier struct {
@@ -100,6 +101,7 @@ type notifier struct {
 
 	// What follows is keep's.
 	schedule *Schedule
+	flying   int                      // jobs whose results have not come
 	views    map[string]approval.View // of the questions in it, as they were shown last
 	full     bool                     // it was said that there are too many
 }
@@ -143,6 +145,7 @@ func (n *notifier) keep(ctx context.Context) {
 		case e := <-n.events:
 			n.happened(ctx, e)
 		case r := <-n.results:
+			n.flying--
 			n.done(r)
 		case <-timer.C:
 		}
@@ -151,6 +154,39 @@ func (n *notifier) keep(ctx context.Context) {
 		}
 		if next := n.schedule.Next(); !next.IsZero() {
 			timer.Reset(time.Until(next))
+		}
+	}
+}
+
+// farewell is how long Run goes on after its context to say that nothing more is told.
+const farewell = 3 * time.Second
+
+// leave says so of what is open yet wherever it was told, so that nobody answers what nobody hears.
+func (n *notifier) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	for ; n.flying > 0; n.flying-- {
+		r := <-n.results
+		r.Err = nil // whether it had come by the time we stopped, nobody can say
+		n.schedule.Done(time.Now(), r.job, r.Result)
+	}
+	for _, id := range n.schedule.Open() {
+		n.schedule.Closed(time.Now(), id, "nothing more is told of it here", "")
+	}
+	for ctx.Err() == nil {
+		jobs := n.schedule.Take(time.Now())
+		if len(jobs) == 0 {
+			return
+		}
+		var last sync.WaitGroup
+		results := make([]Result, len(jobs))
+		for i, j := range jobs {
+			notice, _ := n.notice(ctx, j) // of what is closed there is always one
+			last.Go(func() { _, results[i].Err = n.out[j.Channel].Send(ctx, notice) })
+		}
+		last.Wait()
+		for i, j := range jobs {
+			n.schedule.Done(time.Now(), j, results[i])
 		}
 	}
 }
@@ -226,16 +262,14 @@ func (n *notifier) start(ctx context.Context, j Job) {
 		n.schedule.Done(time.Now(), j, Result{Void: true})
 		return
 	}
+	n.flying++
 	n.parts.Go(func() {
 		ref, err := n.out[j.Channel].Send(ctx, notice)
 		r := result{j, Result{Ref: ref, Err: err}}
 		if e, known := errors.AsType[*channel.Error](err); known {
 			r.Again, r.After = !e.Final, e.After
 		}
-		select {
-		case n.results <- r:
-		case <-ctx.Done():
-		}
+		n.results <- r
 	})
 }
 

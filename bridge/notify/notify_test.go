@@ -149,3 +149,34 @@ func TestAChannelThatCannotBeOpenedIsLeftOut(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Nobody is left with a question that nobody hears the answer to.
+func TestWhoeverWasToldHearsThatItIsOver(t *testing.T) {
+	h := inboxtest.New("fs")
+	channels, came := hook(t, fine)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		notify.Run(ctx, h, notify.Options{Channels: channels, Getenv: func(string) (string, bool) { return "hush", true }, Log: slog.New(slog.DiscardHandler)})
+	}()
+	var ids []string
+	for range 6 { // more than are on their way at one time
+		ids = append(ids, h.Ask(inboxtest.Write(`{}`)))
+	}
+	for range ids {
+		<-came
+	}
+	cancel()
+	<-done
+	close(came)
+	n := 0
+	for last := range came {
+		if n++; last.Event != "closed" || last.Because != "nothing more is told of it here" {
+			t.Errorf("%+v", last)
+		}
+	}
+	if n != len(ids) {
+		t.Errorf("%d of %d are told", n, len(ids))
+	}
+}
