@@ -6,10 +6,27 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // Channels are the ways in which people hear of questions, in the order of their names.
 func (p *Policy) Channels() []Channel { return p.channels }
+
+// Notified says which channels hear of a question to some people, and when, each in words.
+func (p *Policy) Notified(of []string) (all []string) {
+	for _, c := range p.channels {
+		if len(beyond(c.For, of)) == len(c.For) {
+			continue
+		}
+		when := "at once"
+		if at := c.At(p.channels); at > 0 {
+			when = "after " + shown.Span(at)
+		}
+		all = append(all, c.Name+" "+when)
+	}
+	return all
+}
 
 // SameChannels reports whether o tells people in the same ways.
 func (p *Policy) SameChannels(o *Policy) bool {

@@ -90,9 +90,9 @@ func (p *program) explain(now *policy.Policy, c policy.Call, recorded []audit.Re
 	d, shown := now.Decide(c, nil), now.Redact(c.Args)
 	d.Limits = now.ForRecord(d.Limits, c.Args)
 	if p.s.JSON {
-		return p.print(jsonLine(report.Explain(d, shown, recorded)))
+		return p.print(jsonLine(report.Explain(now, d, shown, recorded)))
 	}
-	return p.print([]byte(text.Lines(report.Words(d, shown)) + show.OnRecord(recorded)))
+	return p.print([]byte(text.Lines(report.Words(now, d, shown)) + show.OnRecord(recorded)))
 }
 
 // explainRecorded explains a call that is on record.

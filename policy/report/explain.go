@@ -3,19 +3,32 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
-// Words are a decision for people, with the arguments as they may be shown; none at all
-// say nothing.
-func Words(d policy.Decision, args []byte) string {
+// Words are a decision of a policy for people, with the arguments as they may be shown; none at
+// all say nothing.
+func Words(now *policy.Policy, d policy.Decision, args []byte) string {
 	if bytes.Equal(args, []byte("{}")) {
 		args = nil
 	}
-	return policy.Explain(d, string(rawjson.OneLine(args)))
+	words := policy.Explain(d, string(rawjson.OneLine(args)))
+	if told := notified(now, d); len(told) > 0 {
+		words += "notified: " + strings.Join(told, ", ") + "\n"
+	}
+	return words
+}
+
+// notified are the channels by which people hear of the question, in words.
+func notified(now *policy.Policy, d policy.Decision) []string {
+	if d.Ask == nil {
+		return nil
+	}
+	return now.Notified(d.Ask.Of)
 }
 
 // An Explanation is a decision as JSON.
@@ -32,6 +45,8 @@ type Explanation struct {
 	Ask     *Asking         `json:"ask,omitempty"`
 	Limits  []Taking        `json:"limits,omitempty"`
 	Rules   []policy.Reason `json:"rules"`
+
+	Notified []string `json:"notified,omitempty"` // channels that hear of the question, and when, in words
 
 	Recorded []json.RawMessage `json:"recorded,omitempty"` // the records of the call, where it was taken from there
 }
@@ -55,11 +70,11 @@ type Taking struct {
 	WindowMS int64 `json:"window_ms"`
 }
 
-// Explain is a decision as JSON, with the arguments as they may be shown, and what is on record
+// Explain is a decision of a policy as JSON, with the arguments as they may be shown, and what is on record
 // of the call.
-func Explain(d policy.Decision, args []byte, recorded []audit.Record) Explanation {
+func Explain(now *policy.Policy, d policy.Decision, args []byte, recorded []audit.Record) Explanation {
 	e := Explanation{Verdict: d.Verdict.String(), Rule: d.Rule, Line: d.Line, Say: d.Say,
-		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: append([]policy.Reason{}, d.Reasons...)}
+		From: d.From, Via: d.Via, Method: d.Method, Tool: d.Tool, Args: args, Rules: append([]policy.Reason{}, d.Reasons...), Notified: notified(now, d)}
 	for _, r := range recorded {
 		e.Recorded = append(e.Recorded, json.RawMessage(r.Text))
 	}

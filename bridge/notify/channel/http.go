@@ -21,7 +21,7 @@ const (
 	maxAnswer   = 1 << 20
 )
 
-// web makes requests. It follows no redirects: what is signed or carries a token is for one place.
+// newWeb makes what makes requests. It follows no redirects: what is signed or carries a token is for one place.
 // Each channel has one of its own, so that none holds up another.
 func newWeb() *http.Client {
 	return &http.Client{

@@ -23,8 +23,8 @@ type Notice struct {
 	By       string        // who decided
 	Ref      string        // what Send returned for what was told of it before
 
-	// Buttons says that whoever has them may answer here; Allow, that it may be a yes: all there
-	// is to the question is in the notice.
+	// Buttons says that one may answer here; Allow, which the channel sets, that it may be a yes:
+	// all there is to the question is in the notice.
 	Buttons, Allow bool
 }
 

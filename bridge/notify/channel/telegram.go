@@ -106,8 +106,7 @@ type telegramUpdate struct {
 		Data    string `json:"data"`
 		Message *struct {
 			Chat struct {
-				ID       json.Number `json:"id"`
-				Username string      `json:"username"`
+				ID json.Number `json:"id"`
 			} `json:"chat"`
 		} `json:"message"`
 	} `json:"callback_query"`
@@ -133,7 +132,7 @@ func (c *telegram) Listen(ctx context.Context, take func(context.Context, Answer
 // hear takes one press. One in another chat than ours is none.
 func (c *telegram) hear(ctx context.Context, u telegramUpdate, take func(context.Context, Answer) string) {
 	q := u.Callback
-	if q == nil || q.Message == nil || q.Message.Chat.ID.String() != c.chat && "@"+q.Message.Chat.Username != c.chat {
+	if q == nil || q.Message == nil || q.Message.Chat.ID.String() != c.chat {
 		return
 	}
 	a, ok := readPress(q.Data)
