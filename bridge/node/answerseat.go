@@ -85,6 +85,10 @@ func (s *answerSeats) keep(ctx context.Context, id string) error {
 			s.o.Log.Warn("answers of "+id+" by a channel do not count now", "error", why)
 			told = why
 		}
+		if errors.Is(err, errForeignGateway) {
+			<-ctx.Done()
+			return nil
+		}
 		if !pause.For(ctx, wait) {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
@@ -126,4 +127,29 @@ func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
 		t.Errorf("the call ended with %d: %s", code, no.about())
 	}
 	no.exit <- 8
+}
+
+// At a gateway that is another's the bridge has no token but its own, and takes nobody's seat with it.
+func TestAtAnothersGatewayNobodysSeatIsTaken(t *testing.T) {
+	t.Setenv("TELEGRAM_TOKEN", "T0KEN")
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	rules := "version: 1\ndefault: ask\nasks: {default: {of: [ann], within: 60s}}\nnotify:\n  ann: {telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + newChat(t).url + "', trust: answers, people: {7: ann}}\n"
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := openStage(t, d1)
+	s := launch{rules: []string{"--policy", file}}.start(t, g.url)
+	g.side = s
+	g.accept()
+	g.greet("bob")
+	s.ready()
+	for n := 0; !strings.Contains(s.stderr.text(), "answers of ann by a channel do not count now"); n++ {
+		if n > 20 {
+			t.Fatalf("nothing says so: %s", s.stderr.text())
+		}
+		s.stderr.wait(time.Second) // for a line; one may have come before we waited
+	}
+	if said := s.stderr.text(); !strings.Contains(said, "at this machine's own gateway only") {
+		t.Errorf("it says %s", said)
+	}
 }
