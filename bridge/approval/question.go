@@ -19,6 +19,10 @@ import (
 // participant may call one of its own so, hence nothing is decided by it.
 const PolicyReload = "policy/reload"
 
+// JustificationKey is where, in the _meta of a request, its caller says why it makes it. That is
+// for those who are asked and for the record; the server does not get it.
+const JustificationKey = "mcpx/justification"
+
 // PolicyFile stands for the caller of that.
 const PolicyFile = "the policy file"
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -25,7 +25,7 @@ func (c *Client) Call(ctx context.Context, to, tool string, arguments []byte, pr
 func callParams(tool string, arguments []byte, why string) []byte {
 	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, tool), []byte(`,"arguments":`), arguments)
 	if why != "" {
-		params = append(jsonrpc.AppendQuote(append(params, `,"_meta":{"`+engine.JustificationKey+`":`...), why), '}')
+		params = append(jsonrpc.AppendQuote(append(params, `,"_meta":{"`+approval.JustificationKey+`":`...), why), '}')
 	}
 	return append(params, '}')
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -39,8 +40,8 @@ func (f *Proxy) whenKnown(k int, r *request, name string, then func(Pair, *defin
 }
 
 // call has a request wait for a call: for the one under way that is the same,
-// or for a new one.
-func (f *Proxy) call(r *request, pair Pair, args []byte) {
+// or for a new one. why says why it is made, "" if nobody said.
+func (f *Proxy) call(r *request, pair Pair, args []byte, why string) {
 	key := pair.Peer + "\x00" + pair.Name + "\x00" + same(args)
 	if c := f.calls[key]; c != nil {
 		f.join(r, c)
@@ -56,7 +57,11 @@ func (f *Proxy) call(r *request, pair Pair, args []byte) {
 	}
 	c := &call{key: key, pair: pair}
 	f.calls[key] = c
-	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args, []byte("}"))
+	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args)
+	if why != "" {
+		params = append(jsonrpc.AppendQuote(append(params, `,"_meta":{"`+approval.JustificationKey+`":`...), why), '}')
+	}
+	params = append(params, '}')
 	c.ref = f.ask(pair.Peer, methodCallTool, params, asking{done: func(a Answered) { f.called(c, a) }, progress: func(p []byte) { f.moved(c, p) }})
 	f.listenFor(c)
 	f.join(r, c)

@@ -35,7 +35,7 @@ func ownTools() [ownCount]ownTool {
 			hints(true, false, true, true), nil, (*Proxy).answerPeers},
 		{"mcpx_call", "Call a participant's tool", "Calls a tool of a participant, by their own names. For tools that are not listed by themselves.",
 			`{"type":"object","properties":{"peer":{"type":"string","description":"the participant"},"tool":{"type":"string","description":"the tool, as mcpx_peers lists it"},` +
-				`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["peer","tool"]}`,
+				`"arguments":{"type":"object","description":"the arguments of the tool"},"why":{"type":"string","description":"why you call it, in a sentence for the people who decide; some tools demand it"}},"required":["peer","tool"]}`,
 			hints(false, true, false, true), nil, (*Proxy).answerCall},
 		{"mcpx_approvals", "Questions for the person here", "Puts the questions that wait for the person at this client before that person. Only the person answers them.",
 			`{"type":"object","properties":{}}`,
@@ -225,17 +225,20 @@ func (one *present) fit(room int) {
 }
 
 func (f *Proxy) answerCall(r *request) *mcp.CallToolResult {
-	at, err := pick(r.args, "peer", "tool", "arguments")
+	at, err := pick(r.args, "peer", "tool", "arguments", "why")
 	if err != nil {
 		f.refuse(r, codeInvalidParams, err.Error(), nil)
 		return nil
 	}
-	given, err := texts(at[0], at[1])
 	if at[2] == nil {
 		at[2] = []byte("{}")
 	}
+	if at[3] == nil {
+		at[3] = []byte(`""`)
+	}
+	given, err := texts(at[0], at[1], at[3])
 	if err != nil || !isObject(at[2]) {
-		f.refuse(r, codeInvalidParams, "mcpx_call takes peer and tool, which are strings, and arguments, which are an object", nil)
+		f.refuse(r, codeInvalidParams, "mcpx_call takes peer, tool and why, which are strings, and arguments, which are an object", nil)
 		return nil
 	}
 	if f.tooEarly(r) {
@@ -248,7 +251,7 @@ func (f *Proxy) answerCall(r *request) *mcp.CallToolResult {
 	case d != nil && d.appOnly:
 		f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is for that participant's app alone; the call was not made")
 	default:
-		f.call(r, pair, at[2])
+		f.call(r, pair, at[2], given[2])
 	}
 	return nil
 }

@@ -49,7 +49,14 @@ func TestOurToolsPassOnWhatTheyWereGiven(t *testing.T) {
 	}
 	s.answer(ask, `{"content":[{"type":"hologram","x":1.0}],"z":9007199254740993}`)
 	s.one(`{"jsonrpc":"2.0","id":18446744073709551617,"result":{"content":[{"type":"hologram","x":1.0}],"z":9007199254740993}}`)
-	for _, wrong := range []string{`{"peer":"fs","Peer":"x","tool":"read"}`, `{"peer":7,"tool":"read"}`, `{"peer":"fs","tool":"read","arguments":[]}`} {
+	s.call(2, "mcpx_call", `{"peer":"fs","tool":"read","why":"the \"build\" is red"}`)
+	ask = s.open("tools/call")
+	if want := `{"name":"read","arguments":{},"_meta":{"mcpx/justification":"the \"build\" is red"}}`; string(ask.Params) != want {
+		t.Errorf("asked with %s instead of %s", ask.Params, want)
+	}
+	s.answer(ask, `{"content":[]}`)
+	s.one(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+	for _, wrong := range []string{`{"peer":"fs","tool":"read","why":7}`, `{"peer":"fs","Peer":"x","tool":"read"}`, `{"peer":7,"tool":"read"}`, `{"peer":"fs","tool":"read","arguments":[]}`} {
 		s.line(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcpx_call","arguments":%s}}`, wrong)
 		s.one(`"id":1,"error":{"code":-32602,`)
 		s.none("tools/call")

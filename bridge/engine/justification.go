@@ -4,19 +4,16 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// JustificationKey is where, in the _meta of a request, its caller says why it makes it. That is
-// for those who are asked and for the record; the server does not get it.
-const JustificationKey = "mcpx/justification"
-
 // whyMax is how many bytes a justification has at most.
 const whyMax = 1000
 
-// justification is what stands under [JustificationKey], raw; nil if nothing does. A key that is
+// justification is what stands under [approval.JustificationKey], raw; nil if nothing does. A key that is
 // spelled with escapes is none, and is judged with all else that stands beside the arguments.
 func justification(m *jsonrpc.Message) []byte {
 	for e := range m.Entries(jsonrpc.Meta) {
@@ -27,12 +24,12 @@ func justification(m *jsonrpc.Message) []byte {
 	return nil
 }
 
-func isJustification(e jsonrpc.Entry) bool { return string(e.Key) == `"`+JustificationKey+`"` }
+func isJustification(e jsonrpc.Entry) bool { return string(e.Key) == `"`+approval.JustificationKey+`"` }
 
 // mayJustify reports whether a request may say why it is made, see takeWhy.
 func mayJustify(m *jsonrpc.Message) bool {
 	meta := m.Get(jsonrpc.Meta)
-	return len(meta) > 0 && meta[0] == '{' && bytes.Contains(meta, []byte(`"`+JustificationKey+`"`))
+	return len(meta) > 0 && meta[0] == '{' && bytes.Contains(meta, []byte(`"`+approval.JustificationKey+`"`))
 }
 
 // unjustifiable refuses a justification that is no text, or one that nobody would read.
@@ -44,7 +41,7 @@ func unjustifiable(m *jsonrpc.Message) (refusal.Refusal, bool) {
 	if why, ok := jsonrpc.Unquote(raw); ok && why != "" && len(why) <= whyMax {
 		return refusal.Refusal{}, false
 	}
-	return refusal.InvalidParams(`_meta["` + JustificationKey + `"] must be a text of 1 to ` + strconv.Itoa(whyMax) + " bytes"), true
+	return refusal.InvalidParams(`_meta["` + approval.JustificationKey + `"] must be a text of 1 to ` + strconv.Itoa(whyMax) + " bytes"), true
 }
 
 // takeWhy parts a request into why its caller makes it, "" if it does not say, and the rest.

@@ -35,7 +35,7 @@ func TestWhoDoesNotSayWhyHearsWhatToAdd(t *testing.T) {
 	s.do(Reloaded{rules(t, wantsReasons)})
 	s.frames = nil
 	s.call("bob", "e1", "7", "write_file", `{"path":"/a"}`)
-	s.has(s.only(), `"code":-31004`, `"reason":"justification_required"`, `"executed":"no"`, `"rule":"writes"`, `_meta[\"mcpx/justification\"]`, "call --why")
+	s.has(s.only(), `"code":-31004`, `"reason":"justification_required"`, `"executed":"no"`, `"rule":"writes"`, `_meta[\"mcpx/justification\"]`, "with call --why, or as why of mcpx_call")
 	if len(s.engine.Pending(0, 0)) > 0 || s.asked() > 0 {
 		t.Error("somebody is asked, or it ran")
 	}

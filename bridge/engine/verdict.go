@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -20,7 +21,7 @@ func refusalOf(c *inflight.Call, d *policy.Decision) refusal.Refusal {
 	var r refusal.Refusal
 	switch {
 	case d.Unexplained != "":
-		return refusal.Unexplained(whatOf(c), d.Rule, c.Via(), JustificationKey)
+		return refusal.Unexplained(whatOf(c), d.Rule, c.Via(), approval.JustificationKey)
 	case c.Method == plan.Method:
 		r = refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
 	default:

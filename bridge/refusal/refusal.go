@@ -137,7 +137,7 @@ const reasonUnexplained = "justification_required"
 // Unexplained is for what a rule lets nobody do who does not say why; key is where, in the _meta
 // of a request, that is said.
 func Unexplained(what, rule, via, key string) Refusal {
-	where := `in _meta["` + key + `"], or with call --why`
+	where := `in _meta["` + key + `"], with call --why, or as why of mcpx_call`
 	if via == "proposal" {
 		where = "as the reason of the proposal, or with propose --why"
 	}
