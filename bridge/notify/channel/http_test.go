@@ -212,7 +212,9 @@ func TestATopicOfNtfy(t *testing.T) {
 	url, came := serves(t, ok)
 	c, n := open(t, "ntfy: '%s/deep/alerts', token: '${SECRET}'", url), asked(t)
 	n.Link = "http://127.0.0.1:7421/x"
-	for _, n := range []*channel.Notice{n, closed(n, "")} {
+	reminder := *n
+	reminder.Event = "reminder"
+	for _, n := range []*channel.Notice{n, &reminder, closed(n, "")} {
 		if _, err := c.Send(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
@@ -223,6 +225,9 @@ func TestATopicOfNtfy(t *testing.T) {
 		Sequence                     string `json:"sequence_id"`
 	}
 	got := <-came
+	if again := <-came; strings.Contains(string(again.body), "sequence_id") || !strings.Contains(string(again.body), "5m left: ") {
+		t.Errorf("a reminder rings nowhere: %s", again.body)
+	}
 	if json.Unmarshal(got.body, &first) != nil || json.Unmarshal((<-came).body, &last) != nil {
 		t.Fatal("no JSON")
 	}

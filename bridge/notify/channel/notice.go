@@ -97,6 +97,8 @@ func (n *Notice) where() string {
 	switch {
 	case n.Link != "":
 		return "Answer [" + n.Question.Short + "]: " + n.Link
+	case n.Event == "reminder" && n.Buttons && n.Ref != "":
+		return "Answer [" + n.Question.Short + "] above, or with: " + n.Command
 	case n.Buttons && n.Allow:
 		return "Answer [" + n.Question.Short + "] here, or with: " + n.Command
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An ntfy is a topic of an ntfy server. What is said of one question replaces what was said of it
-// before, where the server knows how (2.16 does): a reminder, and that it is closed.
+// An ntfy is a topic of an ntfy server. That a question is closed replaces what was said of it at
+// first, where the server knows how (2.16 does); a reminder is a message of its own, or no phone would ring.
 type ntfy struct {
 	web       *http.Client
 	at, topic string
@@ -46,16 +46,20 @@ type ntfyMessage struct {
 	Priority int      `json:"priority"`
 	Tags     []string `json:"tags"`
 	Click    string   `json:"click,omitempty"`
-	Sequence string   `json:"sequence_id"`
+	Sequence string   `json:"sequence_id,omitempty"`
 }
 
 func (c *ntfy) Send(ctx context.Context, n *Notice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	m := ntfyMessage{Topic: c.topic, Title: n.Title(200), Message: n.Body(maxNtfy), Priority: 4, Tags: []string{"question"}, Click: n.Link, Sequence: n.Question.ID}
-	if n.Event == "closed" {
+	switch {
+	case n.Event == "reminder":
+		m.Sequence = ""
+	case n.Event == "closed":
 		m.Priority, m.Tags = 2, []string{"heavy_check_mark"}
-	} else if n.Question.Priority == "high" {
+	}
+	if n.Question.Priority == "high" {
 		m.Priority = 5
 	}
 	_, err := post(ctx, c.web, c.at, bearer(c.token), encode(m))

@@ -53,6 +53,9 @@ func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 	if row := buttons(n); len(row) > 0 {
 		m["reply_markup"] = map[string]any{"inline_keyboard": [][]telegramButton{row}}
 	}
+	if first, err := strconv.Atoi(n.Ref); err == nil {
+		m["reply_parameters"] = map[string]any{"message_id": first, "allow_sending_without_reply": true}
+	}
 	var sent struct {
 		ID int `json:"message_id"`
 	}
@@ -63,9 +66,10 @@ func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 	return strconv.Itoa(sent.ID), err
 }
 
-// buttons are what one may press: a yes only where all there is to the question was shown.
+// buttons are what one may press, in the first message alone, which loses them when it is closed: a
+// yes only where all there is to the question was shown.
 func buttons(n *Notice) (row []telegramButton) {
-	if !n.Buttons {
+	if !n.Buttons || n.Event != "asked" {
 		return nil
 	}
 	if n.Allow {

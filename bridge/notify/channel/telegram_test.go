@@ -31,6 +31,9 @@ type botCall struct {
 		Message int    `json:"message_id"`
 		Mode    string `json:"parse_mode"`
 		Query   string `json:"callback_query_id"`
+		Reply   struct {
+			Message int `json:"message_id"`
+		} `json:"reply_parameters"`
 		Markup  struct {
 			Keyboard [][]struct {
 				Text string
@@ -104,9 +107,12 @@ func TestAChatOfTelegram(t *testing.T) {
 		}
 	}
 	reminder := *n
-	reminder.Event, reminder.Ref = "reminder", ref
-	if again, err := c.Send(t.Context(), &reminder); err != nil || again != "" || !strings.HasPrefix((<-b.said).params.Text, "5m left: ") {
+	reminder.Event, reminder.Ref, reminder.Buttons = "reminder", ref, true
+	if again, err := c.Send(t.Context(), &reminder); err != nil || again != "" {
 		t.Errorf("%q, %v", again, err)
+	}
+	if p := (<-b.said).params; !strings.HasPrefix(p.Text, "5m left: ") || !strings.Contains(p.Text, "above, or with: mcpx-bridge approve") || len(p.Markup.Keyboard) > 0 || p.Reply.Message != 77 {
+		t.Errorf("%+v", p)
 	}
 	if _, err := c.Send(t.Context(), closed(n, ref)); err != nil {
 		t.Fatal(err)
