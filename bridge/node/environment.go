@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/commandline"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 )
 
@@ -57,6 +58,12 @@ func (v Environment) forOthers() []string {
 		}
 	}
 	return vars
+}
+
+// Hiding is v without the variables that hold secrets of a policy's channels.
+func (v Environment) Hiding(of *policy.Policy) Environment {
+	v.hidden, _ = of.Secrets()
+	return v
 }
 
 // lookup is the value of one of the variables of this process.

@@ -94,7 +94,7 @@ func (p *plan) takeRules(host bool) (err error) {
 	if p.engine.Policy, err = p.source.read(); err != nil {
 		return PolicyFault(err)
 	}
-	p.o.Env.hidden, _ = p.engine.Policy.Secrets()
+	p.o.Env = p.o.Env.Hiding(p.engine.Policy)
 	p.launch.Env, err = p.o.Env.Whole()
 	return err
 }

@@ -34,7 +34,7 @@ type botCall struct {
 		Reply   struct {
 			Message int `json:"message_id"`
 		} `json:"reply_parameters"`
-		Markup  struct {
+		Markup struct {
 			Keyboard [][]struct {
 				Text string
 				Data string `json:"callback_data"`
