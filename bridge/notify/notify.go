@@ -227,7 +227,7 @@ func (n *notifier) look(ctx context.Context, id string) {
 	if err != nil {
 		return
 	}
-	if !n.schedule.Asked(v.ID, v.Asked, v.Deadline, v.Asking) {
+	if !n.schedule.Asked(v.ID, v.Digest, v.Asked, v.Deadline, v.Asking) {
 		if !n.full {
 			n.o.Log.Warn(fmt.Sprintf("more than %d questions are open: nobody is notified of all of them", maxOpen))
 		}
@@ -262,6 +262,7 @@ func (n *notifier) start(ctx context.Context, j Job) {
 		n.schedule.Done(time.Now(), j, Result{Void: true})
 		return
 	}
+	j.Digest = notice.Question.Digest // it may have changed since
 	n.flying++
 	n.parts.Go(func() {
 		ref, err := n.out[j.Channel].Send(ctx, notice)
@@ -275,7 +276,7 @@ func (n *notifier) start(ctx context.Context, j Job) {
 
 // notice is what a job tells.
 func (n *notifier) notice(ctx context.Context, j Job) (*channel.Notice, error) {
-	out := &channel.Notice{ID: fmt.Sprintf("%s-%s", j.Question, j.Event), Event: string(j.Event), Question: n.views[j.Question],
+	out := &channel.Notice{ID: channel.NoticeID(n.views[j.Question], string(j.Event)), Event: string(j.Event), Question: n.views[j.Question],
 		Left: max(0, time.Until(j.Deadline)), Command: "mcpx-bridge approve", Because: text.Line(j.Because), By: text.Line(j.By), Ref: j.Ref}
 	if n.o.Link != nil {
 		out.Link = n.o.Link()
@@ -283,10 +284,11 @@ func (n *notifier) notice(ctx context.Context, j Job) (*channel.Notice, error) {
 	if j.Event == Closed {
 		return out, nil
 	}
+	v, err := n.in.Show(ctx, j.Question)
+	out.ID = channel.NoticeID(v, string(j.Event))
 	if j.Event == Reminder {
 		out.ID += fmt.Sprint("-", j.N)
 	}
-	v, err := n.in.Show(ctx, j.Question)
 	out.Question, out.Buttons = v, len(n.channels[j.Channel].People) > 0
 	return out, err
 }

@@ -180,3 +180,20 @@ func TestWhoeverWasToldHearsThatItIsOver(t *testing.T) {
 		t.Errorf("%d of %d are told", n, len(ids))
 	}
 }
+
+// What somebody who must agree has changed is another question to whoever heard of it.
+func TestACallThatWasChangedIsToldOfAnew(t *testing.T) {
+	h := inboxtest.New("fs")
+	h.Redact = func(args []byte) []byte { return args }
+	channels, came := hook(t, fine)
+	notifies(t, h, notify.Options{Channels: channels})
+	q := inboxtest.Write(`{"path":"/a"}`)
+	q.Terms.Of, q.Terms.Need, q.Terms.Edit = []string{"local", "ann"}, 2, []policy.Edit{{Field: "path", Arg: "/path", Title: "Path", Type: "string"}}
+	id := h.Ask(q)
+	first := <-came
+	h.Say(t, "ann", id, `{"action":"accept","content":{"approve":true,"path":"/b"}}`)
+	again := <-came
+	if again.Event != "asked" || again.Notice == first.Notice || again.Digest == first.Digest || again.Arguments[0].Text != `"/b"` {
+		t.Errorf("%+v, and %+v", first, again)
+	}
+}

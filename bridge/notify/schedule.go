@@ -41,7 +41,7 @@ type outlet struct {
 
 // A question is one that channels hear of, until all that heard of it know that it is closed.
 type question struct {
-	id              string
+	id, digest      string // what it is about may change, and its digest then
 	asked, deadline time.Time
 	closed          time.Time // zero while it is open
 	because, by     string
@@ -55,6 +55,7 @@ type told struct {
 	any   bool      // it has heard of it
 	done  bool      // nothing is to be said any more
 	busy  bool      // a job is on its way
+	as    string    // the digest under which it has
 	ref   string    // by which the channel knows what it was told
 	since time.Time // it was told last
 }
@@ -73,6 +74,7 @@ const (
 type Job struct {
 	Channel  int // which, in the order in which the Schedule was given them
 	Question string
+	Digest   string // under which it is told
 	Event    Event
 	N        int // which reminder, from 1
 	Ref      string
@@ -99,8 +101,9 @@ func NewSchedule(channels []policy.Channel) *Schedule {
 	return s
 }
 
-// Asked takes a question that is put to those people, and reports false if there are too many.
-func (s *Schedule) Asked(id string, asked, deadline time.Time, people []string) bool {
+// Asked takes a question that is put to those people, as it is now, and reports false if there are
+// too many. Whoever heard of it under another digest hears of it anew.
+func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people []string) bool {
 	q := s.open[id]
 	if q == nil {
 		if len(s.open) >= maxOpen {
@@ -109,6 +112,7 @@ func (s *Schedule) Asked(id string, asked, deadline time.Time, people []string) 
 		q = &question{id: id, asked: asked, deadline: deadline, told: make([]told, len(s.channels))}
 		s.open[id], s.order = q, append(s.order, q)
 	}
+	q.digest = digest
 	for i, c := range s.channels {
 		q.told[i].whose = q.told[i].whose || slices.ContainsFunc(c.For, func(name string) bool { return slices.Contains(people, name) })
 	}
@@ -159,11 +163,16 @@ func (q *question) next(i int, c *outlet) (at time.Time, ok bool) {
 		return at, false
 	case !q.closed.IsZero():
 		return q.closed, t.any
+	case q.changed(t):
+		return q.asked, true
 	case t.n < len(moments) && moments[t.n].Before(q.deadline):
 		return moments[t.n], true
 	}
 	return at, false
 }
+
+// changed reports whether a question is about something else than a channel heard.
+func (q *question) changed(t *told) bool { return t.any && t.as != q.digest }
 
 // Next is when there is something to do, zero for never.
 func (s *Schedule) Next() (next time.Time) {
@@ -213,7 +222,7 @@ func (s *Schedule) Take(now time.Time) (jobs []Job) {
 // job is what a channel is to hear of a question now.
 func (q *question) job(now time.Time, i int, c *outlet) Job {
 	t := &q.told[i]
-	j := Job{Channel: i, Question: q.id, Event: Asked, Ref: t.ref, Deadline: q.deadline}
+	j := Job{Channel: i, Question: q.id, Digest: q.digest, Event: Asked, Ref: t.ref, Deadline: q.deadline}
 	if !q.closed.IsZero() {
 		j.Event, j.Because, j.By = Closed, q.because, q.by
 		return j
@@ -225,7 +234,7 @@ func (q *question) job(now time.Time, i int, c *outlet) Job {
 		}
 	}
 	t.n = over // what came due before is part of this
-	if t.any {
+	if t.any && !q.changed(t) {
 		j.Event, j.N = Reminder, over-1
 	}
 	return j
@@ -247,6 +256,9 @@ func (s *Schedule) Done(now time.Time, j Job, r Result) (fails bool) {
 		return false
 	case r.Err == nil:
 		t.any, t.ref = true, cmp.Or(r.Ref, t.ref)
+		if j.Event == Asked {
+			t.as = j.Digest
+		}
 		t.done = j.Event == Closed || c.Once
 		c.failed, c.until = 0, time.Time{}
 		return false

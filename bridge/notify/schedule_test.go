@@ -32,7 +32,7 @@ func newClock(channels ...policy.Channel) *clock {
 }
 
 func (c *clock) asks(id string, within time.Duration, people ...string) {
-	c.Asked(id, c.now, c.now.Add(within), people)
+	c.Asked(id, "d", c.now, c.now.Add(within), people)
 }
 
 // passes lets time go by, to each moment at which there is something to do.
@@ -214,7 +214,7 @@ func TestFewAreOnTheirWayAndNothingOvertakes(t *testing.T) {
 func TestHowManyQuestionsChannelsHearOf(t *testing.T) {
 	c, n := newClock(local("x")), 0
 	for i := range 2000 {
-		if c.Asked(fmt.Sprint(i), c.now, c.now.Add(time.Hour), []string{"local"}) {
+		if c.Asked(fmt.Sprint(i), "d", c.now, c.now.Add(time.Hour), []string{"local"}) {
 			n++
 		}
 	}
@@ -224,7 +224,7 @@ func TestHowManyQuestionsChannelsHearOf(t *testing.T) {
 	for i := range 2000 {
 		c.Closed(c.now, fmt.Sprint(i), "", "")
 	}
-	if !c.Asked("next", c.now, c.now.Add(time.Hour), []string{"local"}) || !c.Next().Equal(c.now) {
+	if !c.Asked("next", "d", c.now, c.now.Add(time.Hour), []string{"local"}) || !c.Next().Equal(c.now) {
 		t.Error("what was never told is not forgotten when it closes")
 	}
 }
@@ -255,4 +255,15 @@ func TestThatItIsClosedIsNotTriedForEver(t *testing.T) {
 	if c.Knows("a") || !c.Next().IsZero() {
 		t.Error("it is tried for ever")
 	}
+}
+
+// What it is about may change while a channel is told of it.
+func TestWhatHasChangedIsToldAnew(t *testing.T) {
+	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true})
+	c.asks("a", 10*time.Minute, "local")
+	jobs := c.Take(c.now)
+	c.Asked("a", "e", c.now, c.now.Add(10*time.Minute), nil)
+	c.Done(c.now, jobs[0], notify.Result{})
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s x asked a", "5m0s x reminder 1 a", "9m0s x reminder 2 a")
 }

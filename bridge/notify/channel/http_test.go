@@ -74,12 +74,12 @@ func asked(t *testing.T) *channel.Notice {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &channel.Notice{ID: id + "-asked", Event: "asked", Question: v, Left: 5 * time.Minute, Command: "mcpx-bridge approve"}
+	return &channel.Notice{ID: channel.NoticeID(v, "asked"), Event: "asked", Question: v, Left: 5 * time.Minute, Command: "mcpx-bridge approve"}
 }
 
 // closed is that it was answered.
 func closed(n *channel.Notice, ref string) *channel.Notice {
-	return &channel.Notice{ID: n.Question.ID + "-closed", Event: "closed", Question: n.Question, Because: "allowed by ann", By: "ann", Ref: ref}
+	return &channel.Notice{ID: channel.NoticeID(n.Question, "closed"), Event: "closed", Question: n.Question, Because: "allowed by ann", By: "ann", Ref: ref}
 }
 
 // A sent is a request that came.

@@ -137,7 +137,7 @@ func (m *mail) message(n *Notice, now time.Time) []byte {
 	head := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
 	_, domain, _ := strings.Cut(m.from, "@")
 	id := func(event string) string { return "<" + event + "@" + domain + ">" }
-	first := n.Question.ID + "-asked"
+	first := NoticeID(n.Question, "asked")
 	head("From", m.from)
 	head("To", strings.Join(m.to, ", "))
 	head("Date", now.Format(time.RFC1123Z))

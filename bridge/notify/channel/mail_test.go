@@ -182,7 +182,7 @@ func TestMailIsALetterToTheAddressesOfTheFileAlone(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 	m, err = mail.ReadMessage(bytes.NewReader(last.text))
-	if err != nil || m.Header.Get("In-Reply-To") != "<"+n.ID+"@example.com>" || !strings.HasPrefix(m.Header.Get("Message-Id"), "<"+n.Question.ID+"-closed@") {
+	if err != nil || m.Header.Get("In-Reply-To") != "<"+n.ID+"@example.com>" || !strings.HasPrefix(m.Header.Get("Message-Id"), "<"+n.Question.ID+"-"+n.Question.Short+"-closed@") {
 		t.Errorf("%v, %v", err, m.Header)
 	}
 }

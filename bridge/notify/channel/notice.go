@@ -28,6 +28,9 @@ type Notice struct {
 	Buttons, Allow bool
 }
 
+// NoticeID is that of the notice of an event of a question, as it is now.
+func NoticeID(v approval.View, event string) string { return v.ID + "-" + v.Short + "-" + event }
+
 // Title is what it is about, on one line of at most most characters.
 func (n *Notice) Title(most int) string {
 	title := n.Question.Headline
