@@ -85,7 +85,11 @@ func Words(r *record.Record) string {
 		}
 		return "answered " + r.From + ": " + what + " " + r.Outcome
 	case record.Asked:
-		return "asking " + text.Series(r.Of, 0) + ": may " + r.From + " " + wanted(r) + "?" + question(r)
+		out := "asking " + text.Series(r.Of, 0) + ": may " + r.From + " " + wanted(r) + "?" + question(r)
+		if r.Why != "" {
+			out += "; " + r.From + " says " + text.Quote(r.Why, 200)
+		}
+		return out
 	case record.Answer:
 		if r.Reason == approval.InvalidDelegation {
 			return text.Series(r.By, 0) + " wanted to pass it on to somebody who cannot be asked, and decides as before" + question(r)

@@ -31,6 +31,7 @@ func TestNobodyDecidingIsNoDenial(t *testing.T) {
 		"decided: deny x for bob, by local":                                                            {Event: record.Decided, Verdict: "deny", Outcome: "denied", Tool: "x", From: "bob", By: []string{"local"}},
 		"decided: allow x for bob, by local [9d1a91e4]":                                                {Event: record.Decided, Verdict: "allow", Outcome: "allowed", Tool: "x", From: "bob", By: []string{"local"}, Digest: "9d1a91e4"},
 		"asking local: may bob call x? [9d1a91e4]":                                                     {Event: record.Asked, Tool: "x", From: "bob", Of: []string{"local"}, Digest: "9d1a91e4"},
+		`asking local: may bob call x? [9d1a91e4]; bob says "the \"build\"\nis red"`:                   {Event: record.Asked, Tool: "x", From: "bob", Of: []string{"local"}, Digest: "9d1a91e4", Why: "the \"build\"\nis red"},
 		"local wanted to pass it on to somebody who cannot be asked, and decides as before [9d1a91e4]": {Event: record.Answer, By: []string{"local"}, Reason: "invalid_delegation", Digest: "9d1a91e4"},
 	} {
 		if got := plain.Words(&r); got != want {
