@@ -3,6 +3,7 @@ package notify_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -266,4 +267,82 @@ func TestWhatHasChangedIsToldAnew(t *testing.T) {
 	c.Done(c.now, jobs[0], notify.Result{})
 	c.passes(time.Hour)
 	c.heardOnly(t, "0s x asked a", "5m0s x reminder 1 a", "9m0s x reminder 2 a")
+}
+
+// Whatever fails and in whatever order things come back: each channel hears of a question first
+// that it is asked, last that it is closed, and then no more; few are on their way, and in the end
+// nothing is left.
+func TestAnythingGoesOnASchedule(t *testing.T) {
+	for seed := range uint64(300) {
+		d := rand.New(rand.NewPCG(seed, 1))
+		s := notify.NewSchedule([]policy.Channel{
+			{Name: "a", For: []string{"local"}, Remind: true, Escalate: &policy.Escalation{After: time.Minute, To: "b"}},
+			{Name: "b", For: []string{"local", "ann"}, Remind: d.IntN(2) == 0},
+		})
+		now, flying, heard, over, opened := began, []notify.Job{}, map[string]notify.Event{}, map[string]bool{}, 0
+		done := func(i int) {
+			j := flying[i]
+			flying = slices.Delete(flying, i, i+1)
+			key := fmt.Sprint(j.Channel, " ", j.Question)
+			r := notify.Result{Ref: "r"}
+			if d.IntN(3) == 0 {
+				r = notify.Result{Err: errors.New("no"), Again: d.IntN(4) > 0, After: time.Duration(d.IntN(3)) * time.Second}
+			} else {
+				switch was := heard[key]; {
+				case was == notify.Closed, j.Event != notify.Asked && was == "":
+					t.Fatalf("seed %d: %s hears %s after %q", seed, key, j.Event, was)
+				}
+				heard[key] = j.Event
+			}
+			s.Done(now, j, r)
+		}
+		take := func() {
+			for _, j := range s.Take(now) {
+				if slices.ContainsFunc(flying, func(o notify.Job) bool { return o.Channel == j.Channel && o.Question == j.Question }) {
+					t.Fatalf("seed %d: two of one question are on their way", seed)
+				}
+				flying = append(flying, j)
+			}
+			if len(flying) > 8 {
+				t.Fatalf("seed %d: %d are on their way", seed, len(flying))
+			}
+		}
+		for range 200 {
+			switch n := d.IntN(6); {
+			case n == 0:
+				opened++
+				s.Asked(fmt.Sprint(opened), "d", now, now.Add(time.Duration(1+d.IntN(300))*time.Second), []string{[]string{"local", "ann", "ben"}[d.IntN(3)]})
+			case n == 1 && opened > 0:
+				id := fmt.Sprint(1 + d.IntN(opened))
+				over[id] = true
+				s.Closed(now, id, "denied", "ann")
+			case n == 2 && opened > 0 && !over[fmt.Sprint(opened)]:
+				s.Asked(fmt.Sprint(opened), fmt.Sprint(d.IntN(2)), now, now.Add(time.Minute), []string{"local"})
+			case n < 5 && len(flying) > 0:
+				done(d.IntN(len(flying)))
+			default:
+				now = now.Add(time.Duration(d.IntN(20)) * time.Second)
+			}
+			take()
+		}
+		for _, id := range s.Open() {
+			s.Closed(now, id, "denied", "ann")
+		}
+		for range 10_000 {
+			for len(flying) > 0 {
+				done(0)
+			}
+			next := s.Next()
+			if next.IsZero() {
+				break
+			}
+			if next.After(now) {
+				now = next
+			}
+			take()
+		}
+		if !s.Next().IsZero() || len(s.Open()) > 0 {
+			t.Fatalf("seed %d: something is left", seed)
+		}
+	}
 }
