@@ -193,7 +193,7 @@ func (n *notifier) leave(ctx context.Context) {
 
 func (n *notifier) happened(ctx context.Context, e inbox.Event) {
 	switch {
-	case e.Event == "":
+	case e.Event == "", e.Because == inbox.WasHalted, e.Because == inbox.GoesOn:
 		n.missed(ctx)
 	case e.ID == "":
 	case e.Event == "closed":
@@ -203,7 +203,7 @@ func (n *notifier) happened(ctx context.Context, e inbox.Event) {
 	}
 }
 
-// missed looks at what happened while nobody watched.
+// missed looks at what happened while nobody watched, or to all questions at once.
 func (n *notifier) missed(ctx context.Context) {
 	open, err := n.in.List(ctx, false)
 	if err != nil {
@@ -233,6 +233,9 @@ func (n *notifier) look(ctx context.Context, id string) {
 		}
 		n.full = true
 		return
+	}
+	if _, frozen := v.Left(time.Now()); frozen {
+		n.schedule.Freeze(v.ID)
 	}
 	n.full = false
 	n.views[v.ID] = brief(v)

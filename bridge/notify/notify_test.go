@@ -197,3 +197,25 @@ func TestACallThatWasChangedIsToldOfAnew(t *testing.T) {
 		t.Errorf("%+v, and %+v", first, again)
 	}
 }
+
+// While a bridge is halted nobody could agree, so nobody is called: they are when it goes on.
+func TestNobodyIsCalledWhileABridgeIsHalted(t *testing.T) {
+	h := inboxtest.New("fs")
+	channels, came := hook(t, fine)
+	notifies(t, h, notify.Options{Channels: channels})
+	before := h.Ask(inboxtest.Write(`{"n":1}`))
+	if first := <-came; first.ID != before {
+		t.Errorf("%+v", first)
+	}
+	h.Halt(t.Context(), inbox.Halt{})
+	meanwhile, over := h.Ask(inboxtest.Write(`{"n":2}`)), h.Ask(inboxtest.Write(`{"n":3}`))
+	decide(t, h, over, false)
+	decide(t, h, before, false)
+	if closed := <-came; closed.Event != "closed" || closed.ID != before {
+		t.Errorf("%+v", closed)
+	}
+	h.Resume(t.Context(), "")
+	if asked := <-came; asked.Event != "asked" || asked.ID != meanwhile {
+		t.Errorf("%+v", asked)
+	}
+}

@@ -42,7 +42,8 @@ type outlet struct {
 // A question is one that channels hear of, until all that heard of it know that it is closed.
 type question struct {
 	id, digest      string // what it is about may change, and its digest then
-	asked, deadline time.Time
+	asked, deadline time.Time // less the time that stood still
+	frozen          bool      // its time stands still
 	closed          time.Time // zero while it is open
 	because, by     string
 	told            []told // beside Schedule.channels
@@ -102,7 +103,8 @@ func NewSchedule(channels []policy.Channel) *Schedule {
 }
 
 // Asked takes a question that is put to those people, as it is now, and reports false if there are
-// too many. Whoever heard of it under another digest hears of it anew.
+// too many. Whoever heard of it under another digest hears of it anew. Time that stood still, by which
+// its deadline has moved, does not count.
 func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people []string) bool {
 	q := s.open[id]
 	if q == nil {
@@ -112,11 +114,20 @@ func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people []
 		q = &question{id: id, asked: asked, deadline: deadline, told: make([]told, len(s.channels))}
 		s.open[id], s.order = q, append(s.order, q)
 	}
-	q.digest = digest
+	q.asked = q.asked.Add(max(0, deadline.Sub(q.deadline)))
+	q.digest, q.deadline, q.frozen = digest, deadline, false
 	for i, c := range s.channels {
 		q.told[i].whose = q.told[i].whose || slices.ContainsFunc(c.For, func(name string) bool { return slices.Contains(people, name) })
 	}
 	return true
+}
+
+// Freeze has the time of a question stand still until it is asked again: nobody could agree to it
+// meanwhile, so nobody hears of it but that it is closed.
+func (s *Schedule) Freeze(id string) {
+	if q := s.open[id]; q != nil {
+		q.frozen = true
+	}
 }
 
 // Closed takes the end of a question.
@@ -163,6 +174,8 @@ func (q *question) next(i int, c *outlet) (at time.Time, ok bool) {
 		return at, false
 	case !q.closed.IsZero():
 		return q.closed, t.any
+	case q.frozen:
+		return at, false
 	case q.changed(t):
 		return q.asked, true
 	case t.n < len(moments) && moments[t.n].Before(q.deadline):

@@ -258,6 +258,40 @@ func TestThatItIsClosedIsNotTriedForEver(t *testing.T) {
 	}
 }
 
+// While a bridge is halted the time of its questions stands still: nobody is reminded, and later
+// everybody has the time that was left.
+func TestTimeThatStandsStillDoesNotCount(t *testing.T) {
+	ann, ben := local("ann"), local("ben")
+	ann.Remind, ann.Escalate = true, &policy.Escalation{After: 6 * time.Minute, To: "ben"}
+	c := newClock(ann, ben)
+	c.asks("a", 10*time.Minute, "local")
+	c.asks("b", 10*time.Minute, "local")
+	c.passes(4 * time.Minute)
+	c.Freeze("a")
+	c.Freeze("b")
+	c.asks("new", time.Minute, "local")
+	c.Freeze("new")
+	c.passes(time.Hour)
+	c.Closed(c.now, "b", "denied", "local")
+	c.passes(0)
+	c.heardOnly(t, "0s ann asked a", "0s ann asked b", "1h4m0s ann closed b")
+	c.Asked("a", "d", began, began.Add(time.Hour+10*time.Minute), []string{"local"})
+	c.Asked("new", "d", began.Add(4*time.Minute), began.Add(time.Hour+5*time.Minute), []string{"local"})
+	c.passes(time.Hour)
+	c.heardOnly(t, "1h4m0s ann asked new", "1h4m30s ann reminder 1 new", "1h4m54s ann reminder 2 new",
+		"1h5m0s ann reminder 1 a", "1h6m0s ben asked a", "1h9m0s ann reminder 2 a")
+}
+
+// A policy that is stricter may leave less time.
+func TestRemindersKeepToADeadlineThatComesSooner(t *testing.T) {
+	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true})
+	c.asks("a", 10*time.Minute, "local")
+	c.passes(time.Minute)
+	c.Asked("a", "d", began, began.Add(4*time.Minute), []string{"local"})
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s x asked a", "2m0s x reminder 1 a", "3m36s x reminder 2 a")
+}
+
 // What it is about may change while a channel is told of it.
 func TestWhatHasChangedIsToldAnew(t *testing.T) {
 	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true})
@@ -308,7 +342,9 @@ func TestAnythingGoesOnASchedule(t *testing.T) {
 			}
 		}
 		for range 200 {
-			switch n := d.IntN(6); {
+			switch n := d.IntN(7); {
+			case n == 6 && opened > 0:
+				s.Freeze(fmt.Sprint(1 + d.IntN(opened)))
 			case n == 0:
 				opened++
 				s.Asked(fmt.Sprint(opened), "d", now, now.Add(time.Duration(1+d.IntN(300))*time.Second), []string{[]string{"local", "ann", "ben"}[d.IntN(3)]})
@@ -316,7 +352,7 @@ func TestAnythingGoesOnASchedule(t *testing.T) {
 				id := fmt.Sprint(1 + d.IntN(opened))
 				over[id] = true
 				s.Closed(now, id, "denied", "ann")
-			case n == 2 && opened > 0 && !over[fmt.Sprint(opened)]:
+			case n == 2 && opened > 0 && !over[fmt.Sprint(opened)]: // it is another one, or goes on
 				s.Asked(fmt.Sprint(opened), fmt.Sprint(d.IntN(2)), now, now.Add(time.Minute), []string{"local"})
 			case n < 5 && len(flying) > 0:
 				done(d.IntN(len(flying)))
