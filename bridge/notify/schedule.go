@@ -41,7 +41,7 @@ type outlet struct {
 
 // A question is one that channels hear of, until all that heard of it know that it is closed.
 type question struct {
-	id, digest      string // what it is about may change, and its digest then
+	id, digest      string    // what it is about may change, and its digest then
 	asked, deadline time.Time // less the time that stood still
 	frozen          bool      // its time stands still
 	closed          time.Time // zero while it is open

@@ -64,6 +64,7 @@ func refused(format string, a ...any) error {
 type secrets struct {
 	policy.Channel
 	getenv func(string) (string, bool)
+	hidden *hidden // those that were read
 }
 
 // read reads a secret; "" for one that the channel does not have.
@@ -82,6 +83,7 @@ func (s secrets) web() (string, error) {
 		if err = policy.CheckWeb(at); err != nil {
 			err = fault.Misuse("", "notify.%s.%s: %w", s.Name, s.Kind, err)
 		}
+		s.hidden.addURL(at)
 	}
 	return at, err
 }
@@ -89,7 +91,14 @@ func (s secrets) web() (string, error) {
 // maxSecret is how many bytes a secret has at most.
 const maxSecret = 4 << 10
 
-func (s secrets) value(key string, v policy.Value) (string, error) {
+func (s secrets) value(key string, v policy.Value) (said string, err error) {
+	if said, err = s.find(key, v); err == nil {
+		s.hidden.add(said)
+	}
+	return said, err
+}
+
+func (s secrets) find(key string, v policy.Value) (string, error) {
 	where := "notify." + s.Name + "." + key
 	said := v.Text
 	switch {

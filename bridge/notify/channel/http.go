@@ -11,21 +11,20 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // How long one request may take, and how much of an answer is read.
 const (
 	requestTime = 20 * time.Second
 	maxAnswer   = 1 << 20
+	maxHead     = 64 << 10
 )
 
 // newWeb makes what makes requests. It follows no redirects: what is signed or carries a token is for one place.
 // Each channel has one of its own, so that none holds up another.
 func newWeb() *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second},
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: maxHead},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -79,7 +78,7 @@ func (r reply) refusal(answer []byte) error {
 	if r.code/100 == 2 {
 		return nil
 	}
-	err := fmt.Errorf("it answered %d %s: %s", r.code, http.StatusText(r.code), text.Cut(string(answer), 200))
+	err := fmt.Errorf("it answered %d %s: %s", r.code, http.StatusText(r.code), answer)
 	later := r.code >= 500 || r.code == http.StatusTooManyRequests || r.code == http.StatusRequestTimeout
 	return &Error{Err: err, Final: !later, After: r.after}
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A mail is a server that takes mail. One message is one connection: over TLS from the beginning at
@@ -36,6 +35,7 @@ func newMail(s secrets) (Channel, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.hidden.add("\x00" + s.User + "\x00" + password) // as it is sent
 	m := &mail{server: s.Server, host: host, from: s.From, user: s.User, password: password}
 	for _, to := range s.To {
 		m.to = append(m.to, to.Text)
@@ -64,7 +64,7 @@ func smtpError(err error) error {
 	if !is {
 		return &Error{Err: err}
 	}
-	return &Error{Err: fmt.Errorf("the mail server said %d %s", said.Code, text.Cut(said.Msg, 200)), Final: said.Code >= 500}
+	return &Error{Err: fmt.Errorf("the mail server said %d %s", said.Code, said.Msg), Final: said.Code >= 500}
 }
 
 func (m *mail) deliver(ctx context.Context, message []byte) error {
@@ -105,10 +105,14 @@ func (m *mail) deliver(ctx context.Context, message []byte) error {
 }
 
 func (m *mail) dial(ctx context.Context) (net.Conn, error) {
-	if strings.HasSuffix(m.server, ":465") {
-		return (&tls.Dialer{Config: m.tls()}).DialContext(ctx, "tcp", m.server)
+	conn, err := dialBounded(ctx, "tcp", m.server) // what reads answers has no bound of its own
+	if err != nil {
+		return nil, err
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", m.server)
+	if strings.HasSuffix(m.server, ":465") {
+		return tls.Client(conn, m.tls()), nil
+	}
+	return conn, nil
 }
 
 func (m *mail) tls() *tls.Config { return &tls.Config{ServerName: m.host} }

@@ -7,18 +7,26 @@ import (
 
 // Open makes a channel of what the policy says. Its errors are misuse, and name the field.
 func Open(c policy.Channel, o Options) (Channel, error) {
-	s := secrets{c, o.Getenv}
+	h := &hidden{}
+	out, err := open(secrets{c, o.Getenv, h}, o)
+	if err != nil {
+		return nil, err
+	}
+	return discreetly(out, h), nil
+}
+
+func open(c secrets, o Options) (Channel, error) {
 	switch c.Kind {
 	case "ntfy":
-		return newNtfy(s)
+		return newNtfy(c)
 	case "webhook":
-		return newWebhook(s)
+		return newWebhook(c)
 	case "slack":
-		return newSlack(s)
+		return newSlack(c)
 	case "telegram":
-		return newTelegram(s)
+		return newTelegram(c)
 	case "mail":
-		return newMail(s)
+		return newMail(c)
 	case "command":
 		return newCommand(c.To[0].Text, o), nil
 	}

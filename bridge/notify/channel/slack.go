@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 // A slack is a channel of Slack, over its web methods. Answers are presses of buttons, which come
@@ -105,7 +106,6 @@ func (c *slack) Listen(ctx context.Context, take func(context.Context, Answer) s
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	conn.SetReadLimit(maxAnswer)
 	alive := func() { conn.SetReadDeadline(time.Now().Add(slackSilence)) }
 	pong := conn.PingHandler()
 	conn.SetPingHandler(func(data string) error {
@@ -146,11 +146,22 @@ func (c *slack) connect(ctx context.Context) (*websocket.Conn, error) {
 	if at, err := http.NewRequest(http.MethodGet, opened.URL, nil); err != nil || at.URL.Scheme != "wss" && !(at.URL.Scheme == "ws" && loopback.Is(at.URL.Hostname())) {
 		return nil, refused("apps.connections.open: it names no place that can be used")
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: requestTime}
-	conn, _, err := dialer.DialContext(ctx, opened.URL, nil)
+	return openSocket(ctx, opened.URL)
+}
+
+// openSocket opens it by a way that is bounded until it is open: then its messages are.
+func openSocket(ctx context.Context, at string) (*websocket.Conn, error) {
+	var way *bounded
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: requestTime, NetDialContext: func(ctx context.Context, network, host string) (_ net.Conn, err error) {
+		way, err = dialBounded(ctx, network, host)
+		return way, err
+	}}
+	conn, _, err := dialer.DialContext(ctx, at, nil)
 	if err != nil {
 		return nil, &Error{Err: bare(err)}
 	}
+	conn.SetReadLimit(maxAnswer)
+	way.left = math.MaxInt64
 	return conn, nil
 }
 
@@ -188,7 +199,7 @@ func (c *slack) ask(ctx context.Context, method, token string, params map[string
 		return &Error{Err: fmt.Errorf("%s: the answer is no JSON", method)}
 	}
 	if !said.OK {
-		return &Error{Err: fmt.Errorf("%s: it answered %s", method, text.Cut(said.Error, 100)), Final: !later[said.Error]}
+		return &Error{Err: fmt.Errorf("%s: it answered %s", method, said.Error), Final: !later[said.Error]}
 	}
 	if as != nil && json.Unmarshal(raw, as) != nil {
 		return &Error{Err: fmt.Errorf("%s: the answer is not what it should be", method)}

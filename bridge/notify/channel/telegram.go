@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -19,6 +20,7 @@ type telegram struct {
 	web  *http.Client
 	api  string // with the token in it, so it is never shown
 	chat string
+	next int // of the updates, the first that we have not heard; of Listen alone
 }
 
 const telegramAPI = "https://api.telegram.org"
@@ -28,7 +30,7 @@ func newTelegram(s secrets) (Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &telegram{newWeb(), cmp.Or(s.API, telegramAPI) + "/bot" + token + "/", s.To[0].Text}, nil
+	return &telegram{web: newWeb(), api: cmp.Or(s.API, telegramAPI) + "/bot" + token + "/", chat: s.To[0].Text}, nil
 }
 
 // maxTelegram is how many characters a message has at most; a character has a byte at least.
@@ -100,6 +102,10 @@ func readPress(said string) (a Answer, ok bool) {
 // telegramWait is how long a poll waits for something to happen.
 const telegramWait = 50 * time.Second
 
+// telegramPause is how long we wait after a poll, lest one that is answered at once be made again
+// and again.
+const telegramPause = 250 * time.Millisecond
+
 type telegramUpdate struct {
 	ID       int `json:"update_id"`
 	Callback *struct {
@@ -116,21 +122,31 @@ type telegramUpdate struct {
 	} `json:"callback_query"`
 }
 
+// Listen polls for ever. An update that is none is passed over, and so is one that we have had: else
+// one alone could keep all others from us.
 func (c *telegram) Listen(ctx context.Context, take func(context.Context, Answer) string) error {
-	offset := 0
 	for {
-		var updates []telegramUpdate
-		limited, cancel := context.WithTimeout(ctx, telegramWait+requestTime)
-		err := c.ask(limited, "getUpdates", map[string]any{"offset": offset, "timeout": int(telegramWait.Seconds()), "allowed_updates": []string{"callback_query"}}, &updates)
-		cancel()
+		updates, err := c.poll(ctx)
 		if err != nil {
 			return err
 		}
-		for _, u := range updates {
-			offset = max(offset, u.ID+1)
-			c.hear(ctx, u, take)
+		for _, raw := range updates {
+			var u telegramUpdate
+			if json.Unmarshal(raw, &u) == nil && u.ID >= c.next {
+				c.next = u.ID + 1
+				c.hear(ctx, u, take)
+			}
+		}
+		if !pause.For(ctx, telegramPause) {
+			return ctx.Err()
 		}
 	}
+}
+
+func (c *telegram) poll(ctx context.Context) (updates []json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, telegramWait+requestTime)
+	defer cancel()
+	return updates, c.ask(ctx, "getUpdates", map[string]any{"offset": c.next, "timeout": int(telegramWait.Seconds()), "allowed_updates": []string{"callback_query"}}, &updates)
 }
 
 // hear takes one press. One in another chat than ours is none.
@@ -173,7 +189,7 @@ func (c *telegram) ask(ctx context.Context, method string, params map[string]any
 		}
 		after := max(reply.after, time.Duration(said.Parameters.Retry)*time.Second)
 		later := reply.code >= 500 || reply.code == http.StatusTooManyRequests || reply.code == http.StatusConflict
-		return &Error{Err: fmt.Errorf("%s: it answered %d %s", method, reply.code, text.Cut(said.About, 200)), Final: !later, After: after}
+		return &Error{Err: fmt.Errorf("%s: it answered %d %s", method, reply.code, said.About), Final: !later, After: after}
 	}
 	if as != nil && json.Unmarshal(said.Result, as) != nil {
 		return &Error{Err: fmt.Errorf("%s: the answer is not what it should be", method)}

@@ -210,3 +210,43 @@ func TestWhenTelegramRefuses(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An update that is none keeps no other from us, and one that comes again, be it after the way was
+// lost, is no second answer.
+func TestUpdatesThatAreNoneOrComeAgain(t *testing.T) {
+	b := newBotServer(t, nil)
+	l := b.open(t, trusted).(channel.Listener)
+	press := func(id int) string {
+		return fmt.Sprintf(`{"update_id":%d,"callback_query":{"id":"q","from":{"id":7},"data":"deny %032d 0badcafe","message":{"chat":{"id":-100123}}}}`, id, id)
+	}
+	b.updates <- `[7,null,{},{"update_id":"x"},{"update_id":3,"callback_query":"?"},{"update_id":4,"callback_query":{"from":[]}},` + press(5) + `]`
+	b.updates <- `[` + press(5) + `,` + press(6) + `]`
+	b.updates <- `{"no":"list"}`
+	took := make(chan string, 8)
+	take := func(_ context.Context, a channel.Answer) string {
+		took <- a.Question
+		return ""
+	}
+	if err := l.Listen(t.Context(), take); err == nil || !strings.Contains(err.Error(), "the answer is not what it should be") {
+		t.Fatalf("%v", err)
+	}
+	b.updates <- `[` + press(5) + `,` + press(6) + `,` + press(7) + `]`
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- l.Listen(ctx, take) }()
+	for i, want := range []int{0, 6, 7, 7, 8} {
+		if from := <-b.offsets; from != want {
+			t.Errorf("poll %d is from %d, not %d", i, from, want)
+		}
+	}
+	cancel()
+	<-done
+	close(took)
+	var all []string
+	for id := range took {
+		all = append(all, strings.TrimLeft(id, "0"))
+	}
+	if got := strings.Join(all, " "); got != "5 6 7" {
+		t.Errorf("took %s", got)
+	}
+}
