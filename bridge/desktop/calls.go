@@ -9,7 +9,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -57,11 +56,7 @@ func (f *Proxy) call(r *request, pair Pair, args []byte, why string) {
 	}
 	c := &call{key: key, pair: pair}
 	f.calls[key] = c
-	params := slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args)
-	if why != "" {
-		params = append(jsonrpc.AppendQuote(append(params, `,"_meta":{"`+approval.JustificationKey+`":`...), why), '}')
-	}
-	params = append(params, '}')
+	params := justified(slices.Concat([]byte(`{"name":`), jsonrpc.AppendQuote(nil, pair.Name), []byte(`,"arguments":`), args, []byte("}")), why)
 	c.ref = f.ask(pair.Peer, methodCallTool, params, asking{done: func(a Answered) { f.called(c, a) }, progress: func(p []byte) { f.moved(c, p) }})
 	f.listenFor(c)
 	f.join(r, c)

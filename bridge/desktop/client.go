@@ -111,7 +111,7 @@ func (f *Proxy) request(m *jsonrpc.Message) {
 		f.refuse(r, codeInvalidParams, "params must be an object", nil)
 		return
 	}
-	if !f.revise(r, m.Get(jsonrpc.Meta)) {
+	if meta := m.Get(jsonrpc.Meta); !f.revise(r, meta) || !f.takeWhy(r, meta) {
 		return
 	}
 	if serve == nil {

@@ -82,7 +82,7 @@ func (f *Proxy) forward(r *request, pair Pair, params []byte) {
 			}
 		}
 	}
-	w.ref = f.ask(pair.Peer, r.method, params, a)
+	w.ref = f.ask(pair.Peer, r.method, justified(params, r.why), a)
 	r.sent = w
 	r.away = func() {
 		w.idle.stop()

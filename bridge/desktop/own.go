@@ -1,6 +1,7 @@
 package desktop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -251,7 +252,7 @@ func (f *Proxy) answerCall(r *request) *mcp.CallToolResult {
 	case d != nil && d.appOnly:
 		f.sorry(r, notThere, clip(pair.Name, 80)+" of "+clip(pair.Peer, 80)+" is for that participant's app alone; the call was not made")
 	default:
-		f.call(r, pair, at[2], given[2])
+		f.call(r, pair, at[2], cmp.Or(given[2], r.why))
 	}
 	return nil
 }

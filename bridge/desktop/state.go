@@ -113,6 +113,7 @@ type request struct {
 	seq     int    // in the order in which they came
 	method  string
 	params  []byte
+	why     string // why its client makes it; "" if it does not say
 	token   []byte // raw; nil if it does not want to hear of progress
 	modern  bool
 	elicits bool // its client puts questions to its person

@@ -32,7 +32,7 @@ func (f *Proxy) callTool(r *request) {
 	}
 	f.whenKnown(tools, r, name, func(pair Pair, d *definition) {
 		r.promised = d.answers
-		f.call(r, pair, args, "")
+		f.call(r, pair, args, r.why)
 	})
 }
 
