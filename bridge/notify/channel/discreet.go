@@ -20,8 +20,8 @@ type hidden struct{ all []string }
 
 // add hides a text, as it is and as others may write it.
 func (h *hidden) add(s string) {
-	quoted := strconv.Quote(s)
-	h.all = append(h.all, s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), quoted[1:len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(s)))
+	quoted, path := strconv.Quote(s), url.URL{Path: s}
+	h.all = append(h.all, s, url.QueryEscape(s), url.PathEscape(s), path.EscapedPath(), html.EscapeString(s), quoted[1:len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(s)))
 }
 
 // leastPart is how long a part of a URL is that may be a secret.
