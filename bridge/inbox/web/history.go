@@ -228,5 +228,5 @@ func explain(file, log, call string) (string, error) {
 	}
 	d := now.Decide(c, nil)
 	d.Limits = now.ForRecord(d.Limits, c.Args)
-	return report.Words(d, now.Redact(c.Args)), nil
+	return report.Words(now, d, now.Redact(c.Args)), nil
 }
