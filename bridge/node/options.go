@@ -36,12 +36,12 @@ type Options struct {
 	Reload  <-chan struct{} // the file is read again when something comes; nil: never
 	Guarded []Guarded       // files that the server's tools should not reach, beside Policy, Record and State
 
-	Timeout    time.Duration // the server's time for one call; 60 s
-	MaxCalls   int           // at the server at one time; 1024
-	MaxPending int           // questions that wait at one time; 10 000
-	Notify     string        // a command for the system's shell that is told of each question at this machine, see package notify; "": none
-	Link       func() string // the page where questions are answered, for notices; nil or "": there is none
-	LookOnly   bool          // nobody answers through the socket: who comes that way may look
+	Timeout    time.Duration                // the server's time for one call; 60 s
+	MaxCalls   int                          // at the server at one time; 1024
+	MaxPending int                          // questions that wait at one time; 10 000
+	Notify     string                       // a command for the system's shell that is told of each question at this machine, see package notify; "": none
+	Link       func(question string) string // the page where it is answered, for notices; nil or "": there is none
+	LookOnly   bool                         // nobody answers through the socket: who comes that way may look
 
 	TrustUnverified bool       // participants may decide though the gateway does not verify who speaks
 	Provides        []string   // what the server is for; each a policy.CheckWord

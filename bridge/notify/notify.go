@@ -24,7 +24,7 @@ type Options struct {
 
 	Env    []string                         // of commands, without what they must not know
 	Getenv func(name string) (string, bool) // for secrets; nil: there are none
-	Link   func() string                    // the page where one answers; nil or "": there is none
+	Link   func(question string) string     // the page where one answers it; nil or "": there is none
 	Log    *slog.Logger
 
 	// Seat is the inbox of a participant, for answers that come by a channel. nil: none counts.
@@ -282,7 +282,7 @@ func (n *notifier) notice(ctx context.Context, j Job) (*channel.Notice, error) {
 	out := &channel.Notice{ID: channel.NoticeID(n.views[j.Question], string(j.Event)), Event: string(j.Event), Question: n.views[j.Question],
 		Left: max(0, time.Until(j.Deadline)), Command: "mcpx-bridge approve", Because: text.Line(j.Because), By: text.Line(j.By), Ref: j.Ref}
 	if n.o.Link != nil {
-		out.Link = n.o.Link()
+		out.Link = n.o.Link(j.Question)
 	}
 	if j.Event == Closed {
 		return out, nil

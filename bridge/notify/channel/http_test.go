@@ -234,7 +234,7 @@ func TestATopicOfNtfy(t *testing.T) {
 	if got.path != "/deep/" || got.header.Get("Authorization") != "Bearer "+secret || first.Topic != "alerts" || first.Click != n.Link || first.Priority != 4 {
 		t.Errorf("%s %v %+v", got.path, got.header, first)
 	}
-	for _, part := range []string{`/path = "/a"`, `\u{202e}`, "The caller says: \"the build is red\"", "Answer [" + n.Question.Short + "]: " + n.Link} {
+	for _, part := range []string{`/path = "/a"`, `\u{202e}`, "The caller says: \"the build is red\"", "Answer [" + n.Question.Short + "] at the bridge, in a browser: " + n.Link} {
 		if !strings.Contains(first.Message, part) {
 			t.Errorf("%s\nlacks %s", first.Message, part)
 		}

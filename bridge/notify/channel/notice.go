@@ -97,15 +97,17 @@ var shown = map[string]bool{"Caller": true, "Warning": true, "The caller says": 
 
 // where says where one answers, and under which digest.
 func (n *Notice) where() string {
-	switch {
-	case n.Link != "":
-		return "Answer [" + n.Question.Short + "]: " + n.Link
-	case n.Event == "reminder" && n.Buttons && n.Ref != "":
-		return "Answer [" + n.Question.Short + "] above, or with: " + n.Command
-	case n.Buttons && n.Allow:
-		return "Answer [" + n.Question.Short + "] here, or with: " + n.Command
+	there := "at the bridge: " + n.Command
+	if n.Link != "" {
+		there = "at the bridge, in a browser: " + n.Link
 	}
-	return "Answer [" + n.Question.Short + "] at the bridge: " + n.Command
+	switch {
+	case n.Event == "reminder" && n.Buttons && n.Ref != "":
+		there = "above, or " + there
+	case n.Buttons && n.Allow:
+		there = "here, or " + there
+	}
+	return "Answer [" + n.Question.Short + "] " + there
 }
 
 const cutMark = "… (cut)\n"

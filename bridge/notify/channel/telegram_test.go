@@ -111,7 +111,7 @@ func TestAChatOfTelegram(t *testing.T) {
 	if again, err := c.Send(t.Context(), &reminder); err != nil || again != "" {
 		t.Errorf("%q, %v", again, err)
 	}
-	if p := (<-b.said).params; !strings.HasPrefix(p.Text, "5m left: ") || !strings.Contains(p.Text, "above, or with: mcpx-bridge approve") || len(p.Markup.Keyboard) > 0 || p.Reply.Message != 77 {
+	if p := (<-b.said).params; !strings.HasPrefix(p.Text, "5m left: ") || !strings.Contains(p.Text, "above, or at the bridge: mcpx-bridge approve") || len(p.Markup.Keyboard) > 0 || p.Reply.Message != 77 {
 		t.Errorf("%+v", p)
 	}
 	if _, err := c.Send(t.Context(), closed(n, ref)); err != nil {
