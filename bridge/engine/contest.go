@@ -384,9 +384,12 @@ func about(l *proposal.Life) record.Record {
 	return r
 }
 
-// contentSum is equal for those that ask for the same, however it is spelled; of what is
+// contentSum is equal for those that ask for the same, however it is spelled, and whyever; of what is
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func contentSum(env *wire.Envelope) [32]byte {
+	if mayJustify(&env.Message) {
+		_, env = takeWhy(env)
+	}
 	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)
 	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))

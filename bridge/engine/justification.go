@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -25,12 +24,6 @@ func justification(m *jsonrpc.Message) []byte {
 }
 
 func isJustification(e jsonrpc.Entry) bool { return string(e.Key) == `"`+approval.JustificationKey+`"` }
-
-// mayJustify reports whether a request may say why it is made, see takeWhy.
-func mayJustify(m *jsonrpc.Message) bool {
-	meta := m.Get(jsonrpc.Meta)
-	return len(meta) > 0 && meta[0] == '{' && bytes.Contains(meta, []byte(`"`+approval.JustificationKey+`"`))
-}
 
 // unjustifiable refuses a justification that is no text, or one that nobody would read.
 func unjustifiable(m *jsonrpc.Message) (refusal.Refusal, bool) {

@@ -151,3 +151,37 @@ func (s *stage) lastNote(event record.Event) record.Record {
 	s.t.Fatalf("no %s", event)
 	return record.Record{}
 }
+
+// A plan is asked for with a reason where one of its calls would need one, and says it as a request does.
+func TestAPlanSaysWhyAsARequestDoes(t *testing.T) {
+	for meta, asked := range map[string]bool{"": false, `,"_meta":{"mcpx/justification":"all of the docs"}`: true} {
+		s := reloadStage(t)
+		s.do(Reloaded{rules(t, wantsReasons)})
+		s.frames = nil
+		s.arrive(`{"protocol":"mcpx/v0.1","id":"e1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:mcpx/plan",` +
+			`"payload":{"jsonrpc":"2.0","id":7,"method":"mcpx/plan","params":{"items":[{"tool":"write_file","uses":2,"args":{"/path":{"any":true}}}],"seconds":60` + meta + `}}}`)
+		if !asked {
+			s.has(s.only(), `"reason":"justification_required"`)
+			continue
+		}
+		if v := s.local(); !strings.Contains(v.Text(), `The caller says: "all of the docs"`) {
+			t.Error(v.Text())
+		}
+	}
+}
+
+// Who serves a proposal may have a reason of their own, and serves it all the same.
+func TestAnotherReasonIsForTheSameCall(t *testing.T) {
+	s := reloadStage(t)
+	sum := func(meta string) [32]byte {
+		env, err := s.dialect.Decode([]byte(`{"protocol":"mcpx/v0.1","id":"e1","ts":"2026-01-01T00:00:00Z","from":"bob","to":["fs"],"kind":"mcp/request:tools/call",` +
+			`"payload":{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"/a"}` + meta + `}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return contentSum(&env)
+	}
+	if sum("") != sum(`,"_meta":{"mcpx/justification":"mine"}`) || sum("") == sum(`,"_meta":{"mcpx/justificatio\u006e":"mine"}`) {
+		t.Error("a reason is part of what is asked for, or what is none is not")
+	}
+}

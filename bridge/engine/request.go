@@ -202,7 +202,8 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 		}
 	}
 	if env.Method == plan.Method {
-		return e.planFits(m)
+		_, plain := takeWhy(env)
+		return e.planFits(&plain.Message)
 	}
 	return refusal.Refusal{}, false
 }
@@ -231,6 +232,14 @@ func (e *Engine) admit(c *inflight.Call) {
 		e.noteDecision(c)
 		e.refuseCall(c, refusalOf(c, &c.Decision))
 	}
+}
+
+// decision is what the policy says of a call, or of all calls that a plan covers.
+func (e *Engine) decision(c *inflight.Call) policy.Decision {
+	if c.Method == plan.Method {
+		return e.foresee(c.From, c.Via(), c.Args, c.Why)
+	}
+	return e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why), &e.ledger)
 }
 
 // noRoom says why nothing can be made of a call that the policy does not deny: the

@@ -8,14 +8,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// decision is what the policy says of a call, or of all calls that a plan covers.
-func (e *Engine) decision(c *inflight.Call) policy.Decision {
-	if c.Method == plan.Method {
-		return e.foresee(c.From, c.Via(), c.Args, c.Why)
-	}
-	return e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why), &e.ledger)
-}
-
 // refusalOf is what the caller hears of a deny.
 func refusalOf(c *inflight.Call, d *policy.Decision) refusal.Refusal {
 	var r refusal.Refusal
