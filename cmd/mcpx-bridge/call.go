@@ -61,7 +61,7 @@ Exit codes: 0 the tool did it, 1 the tool says it failed, 8 the call was refused
 	}
 	p.s.roomFlags(cmd.Flags())
 	p.s.callFlags(cmd.Flags())
-	p.s.Offer.whyFlag(cmd.Flags(), "why, in a `SENTENCE` for the approvers; it goes on record too")
+	cmd.Flags().StringVar(&p.s.Offer.Why, "why", "", "why, in a `SENTENCE` for the approvers; it goes on record too")
 	cmd.Flags().Lookup("timeout").Usage = "how long to wait in all, as a `TIME` like 90s, by default without the time that people take to decide"
 	return cmd
 }
@@ -108,7 +108,7 @@ func (p *program) call(ctx context.Context, to, name string, args []string) erro
 		return err
 	}
 	defer q.Close()
-	warnOfSecret(p.log, "--why", p.s.Offer.Why, "the approvers read it")
+	client.WarnOfSecret(p.log, "--why", p.s.Offer.Why, "the approvers read it")
 	began := time.Now()
 	t, object, err := p.callee(ctx, q, to, name, given)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -145,18 +144,12 @@ func (p *program) workDir() string {
 	return dir
 }
 
-// rules are what would be in force.
-func (d *patient) rules() (*policy.Policy, error) {
+// policy looks at what would be in force, and who would be asked.
+func (d *patient) policy(argv []string, tools []tool) {
 	now, err := d.p.flagRules()
 	if err == nil {
 		now, err = node.ReadRules(d.p.s.Policy, now, cmp.Or(d.p.s.ID, d.t.ID()), d.p.s.GateHost)
 	}
-	return now, err
-}
-
-// policy looks at what would be in force, and who would be asked.
-func (d *patient) policy(argv []string, tools []tool) {
-	now, err := d.rules()
 	if err != nil {
 		d.report("policy", "", err)
 		return
@@ -183,11 +176,7 @@ func (d *patient) reachable() bool {
 
 // server starts the server, or connects to it, lists its tools and stops or leaves it.
 func (d *patient) server(ctx context.Context) []tool {
-	of := d.p.environment()
-	if now, err := d.rules(); err == nil { // what is wrong with them is said apart
-		of = of.Hiding(now)
-	}
-	env, err := of.Whole()
+	env, err := d.p.environment().Hiding(d.trial.Rules()).Whole()
 	if err != nil {
 		d.report("server", "", err)
 		return nil

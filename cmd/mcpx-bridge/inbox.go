@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -67,7 +66,6 @@ func (p *program) inbox(ctx context.Context, named []string) error {
 // An inboxPage is what run shows of its questions in a browser. Its zero value is none.
 type inboxPage struct {
 	*web.Server
-	key   string // of the bridge, there
 	link  string
 	ready atomic.Bool // the link was said with "ready"
 }
@@ -81,14 +79,6 @@ func (g *inboxPage) address() string {
 		return g.Address()
 	}
 	return g.link
-}
-
-// of is where a question is answered by a browser that is logged in; "" where there is no page.
-func (g *inboxPage) of(question string) string {
-	if g.Server == nil {
-		return ""
-	}
-	return g.Address() + "q/" + url.PathEscape(g.key) + "/" + url.PathEscape(question)
 }
 
 // serve is one part of a run.
@@ -113,7 +103,7 @@ func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) 
 	if g.Server, err = web.Open(web.Options{Listen: p.s.Inbox, Only: &web.Source{Inbox: in, Key: id, Label: id + " in " + p.s.Topic}, Log: p.log}); err != nil {
 		return err
 	}
-	g.key, g.link = id, g.Link()
+	g.link = g.Link()
 	return nil
 }
 

@@ -59,7 +59,7 @@ The exit code is 0 whatever the verdict.`,
 	f.StringVar(&p.s.Method, "method", "tools/call", "ask about another `METHOD` than tools/call; then no TOOL is given, but the params")
 	f.StringVar(&p.s.At, "at", "", "when the call comes, `TIME` like 2026-03-01T23:00:00+01:00 (default: now)")
 	f.StringVar(&p.s.Beside, "beside", "", "what stands beside the arguments in the params, `JSON` like '{\"_meta\":{\"account\":\"x\"}}'")
-	p.s.Offer.whyFlag(f, "why the caller wants it, in a `SENTENCE`")
+	f.StringVar(&p.s.Offer.Why, "why", "", "why the caller wants it, in a `SENTENCE`")
 	f.StringSliceVar(&p.s.Hint, "hint", nil, "what the server says of the tool, `NAME[=false]`: readOnly, destructive, idempotent, openWorld; repeatable")
 	return cmd
 }

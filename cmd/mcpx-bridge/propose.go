@@ -63,7 +63,7 @@ took this seat, 130 interrupted.`,
 	f.BoolVar(&p.s.Offer.Exclusive, "exclusive", false, "nobody but --preferred may do it")
 	timeFlag(f, &p.s.Offer.Fallback, "fallback", 0, "let others do it after a `TIME` like 10s (default 5s, with --exclusive never)")
 	timeFlag(f, &p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
-	p.s.Offer.whyFlag(f, "why, in a `SENTENCE` for the approvers; all in the topic read it")
+	f.StringVar(&p.s.Offer.Why, "why", "", "why, in a `SENTENCE` for the approvers; all in the topic read it")
 	f.StringVar(&p.s.Offer.Why, "reason", "", "the same as --why, a `SENTENCE`")
 	f.StringVar(&p.s.Offer.Plan, "plan", "", "ask PEER for leave for the calls that `FILE` lists, as JSON, or - for stdin; docs/proposals.md has its form. They run unasked then for the same --id, and grants revoke ends that")
 	p.s.Offer.styleFlag(f)
@@ -157,7 +157,7 @@ func (p *program) proposePlan(ctx context.Context, f *pflag.FlagSet, args []stri
 // pursue makes a proposal with the arguments that it is given then.
 func (p *program) pursue(ctx context.Context, of client.Proposal, arguments func(*peer) ([]byte, error)) error {
 	to, name := of.To, of.Tool
-	warnOfSecret(p.log, "--why", of.Offer.Reason, "all in the topic read it")
+	client.WarnOfSecret(p.log, "--why", of.Offer.Reason, "all in the topic read it")
 	var asked atomic.Pointer[string]
 	asked.Store(&to)
 	q, err := p.takeTurn(ctx, client.Options{OnPresence: p.saysOf(&asked), Yields: true})
@@ -369,7 +369,7 @@ func (p *program) withdraw(ctx context.Context, proposal string) error {
 	case proposal == "" || len(proposal) > 256 || text.Line(proposal) != proposal:
 		return misused("it is the id that propose printed", "%q is no id of a proposal", proposal)
 	}
-	warnOfSecret(p.log, "--reason", p.s.Offer.Reason, "all in the topic read it")
+	client.WarnOfSecret(p.log, "--reason", p.s.Offer.Reason, "all in the topic read it")
 	q, err := p.takeSeat(ctx, client.Options{})
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func (p *program) bridge(ctx context.Context, t node.Target) error {
 		return err
 	}
 	e, page := p.newEvents(p.stdout), &inboxPage{}
-	o.Emit, o.Ready, o.Link = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }, page.of
+	o.Emit, o.Ready, o.Link = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }, func(id string) string { return page.Question(id) }
 	n, err := node.New(ctx, o)
 	if err == nil {
 		if err = p.openPage(page, n.Inbox(), n.ID()); err != nil {
@@ -145,7 +145,7 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 		return err
 	}
 	e, page := p.newEvents(p.stdout), &inboxPage{}
-	o.Emit, o.Ready, o.Link = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }, page.of
+	o.Emit, o.Ready, o.Link = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }, func(id string) string { return page.Question(id) }
 	pt, err := node.NewPassthrough(o, p.s.GateHost)
 	if err != nil {
 		e.Discard()

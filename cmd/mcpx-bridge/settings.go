@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // settings are the values of all flags of all commands. A command binds the
@@ -260,17 +258,6 @@ type offerSettings struct {
 	Reason    string // of withdraw
 	Why       string // of propose, call and policy explain
 	Plan      string // of propose: the file
-}
-
-func (s *offerSettings) whyFlag(f *pflag.FlagSet, usage string) {
-	f.StringVar(&s.Why, "why", "", usage)
-}
-
-// warnOfSecret: others read a reason, and bridges put it on record.
-func warnOfSecret(log *slog.Logger, flag, said, who string) {
-	if policy.LooksSecret(said) {
-		log.Warn(flag + " looks as if a secret were in it, and " + who)
-	}
 }
 
 func (s *settings) checkChoice() error {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"strings"
@@ -65,6 +66,15 @@ func listen(address string) (net.Listener, error) {
 
 // Address is that of the page, for a browser that is logged in.
 func (s *Server) Address() string { return "http://" + s.at.Addr().String() + "/" }
+
+// Question is where a browser that is logged in answers one of the only bridge of the page, by its
+// whole id; "" where s is nil.
+func (s *Server) Question(id string) string {
+	if s == nil {
+		return ""
+	}
+	return s.Address() + "q/" + url.PathEscape(s.o.Only.Key) + "/" + url.PathEscape(id)
+}
 
 // Link makes a link that lets one browser in, once, within the hour.
 func (s *Server) Link() string { return s.Address() + "in/" + s.guard.link(time.Now()) }
