@@ -44,12 +44,6 @@ func partsOf(m *jsonrpc.Message, method, revision string) (arguments, beside []b
 	return m.AppendParams(nil, jsonrpc.Edit{Field: jsonrpc.Meta}), besideOf(m, false, revision)
 }
 
-// mayJustify reports whether a request may say why it is made, see takeWhy.
-func mayJustify(m *jsonrpc.Message) bool {
-	meta := m.Get(jsonrpc.Meta)
-	return len(meta) > 0 && meta[0] == '{' && bytes.Contains(meta, []byte(`"`+approval.JustificationKey+`"`))
-}
-
 // besideOf gathers what stands beside the arguments: of a call of a tool all members
 // of params but name and arguments, else those of _meta alone.
 func besideOf(m *jsonrpc.Message, call bool, revision string) (beside []byte) {

@@ -86,7 +86,7 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 	env, r, refused := e.proposed(l)
 	if !refused {
 		c := &inflight.Call{From: env.From, Origin: inflight.Proposal, Method: env.Method, Key: shortKey(env.Key), Request: env, Why: l.Why}
-		if mayJustify(&env.Message) {
+		if inflight.MayJustify(&env.Message) {
 			c.Why, c.Request = takeWhy(env)
 		}
 		c.Args, c.Beside = partsOf(&c.Request.Message, env.Method, e.server.hello.modern())

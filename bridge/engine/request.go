@@ -191,7 +191,7 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 	if params := m.Get(jsonrpc.Params); len(params) > 0 && params[0] != '{' && params[0] != 'n' {
 		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
-	if mayJustify(m) {
+	if inflight.MayJustify(m) {
 		if r, refused := unjustifiable(m); refused {
 			return r, true
 		}
@@ -399,7 +399,7 @@ func (e *Engine) asksForTool(env *wire.Envelope) (call *wire.Envelope, asks bool
 func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin inflight.Origin) *inflight.Call {
 	id := env.Message.Get(jsonrpc.ID)
 	why := ""
-	if mayJustify(&env.Message) {
+	if inflight.MayJustify(&env.Message) {
 		why, env = takeWhy(env)
 	}
 	m := &env.Message

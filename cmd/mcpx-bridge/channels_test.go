@@ -65,8 +65,8 @@ func newMisbehaved(t *testing.T) *misbehaved {
 	return m
 }
 
-// A mute takes connections and says nothing.
-func mute(t *testing.T) (at string) {
+// nobodySpeaks takes connections and says nothing.
+func nobodySpeaks(t *testing.T) (at string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestNoChannelIsInTheWayOrShowsItsSecret(t *testing.T) {
 			fmt.Fprintf(&rules, "  c%d: {%s}\n", n, strings.ReplaceAll(of, "URL", m.url+"/"+way))
 		}
 	}
-	fmt.Fprintf(&rules, "  post: {mail: a@example.com, from: b@example.com, server: '%s', user: u, password: '${CHANNEL_SECRET}', after: 1ms}\n", mute(t))
+	fmt.Fprintf(&rules, "  post: {mail: a@example.com, from: b@example.com, server: '%s', user: u, password: '${CHANNEL_SECRET}', after: 1ms}\n", nobodySpeaks(t))
 	rules.WriteString("  cmd: {command: 'cat >/dev/null; exit 3'}\n")
 	file := filepath.Join(dir, "policy.yaml")
 	if err := os.WriteFile(file, []byte(rules.String()), 0o600); err != nil {

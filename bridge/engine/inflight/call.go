@@ -1,6 +1,7 @@
 package inflight
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -151,4 +152,10 @@ func (c *Call) RunsWith() []byte {
 		return c.Agreed.Args
 	}
 	return c.Args
+}
+
+// MayJustify reports whether a request may say why it is made: it costs next to nothing to see that it does not.
+func MayJustify(m *jsonrpc.Message) bool {
+	meta := m.Get(jsonrpc.Meta)
+	return len(meta) > 0 && meta[0] == '{' && bytes.Contains(meta, []byte(`"`+approval.JustificationKey+`"`))
 }
