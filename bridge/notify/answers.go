@@ -79,9 +79,13 @@ func put(ctx context.Context, seat inbox.Inbox, digest string) (v approval.View,
 		return v, err
 	}
 	for _, q := range open {
-		if q.Short == digest {
-			return seat.Show(ctx, q.ID)
+		if q.Short != digest {
+			continue
 		}
+		if v, err = seat.Show(ctx, q.ID); err == nil && v.Short != digest {
+			err = errNotPut // somebody has changed the call meanwhile
+		}
+		return v, err
 	}
 	return v, errNotPut
 }
