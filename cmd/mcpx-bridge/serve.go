@@ -39,8 +39,7 @@ never runs twice. A refusal is an answer with isError.
 
 The person at the client gets the questions that bridges put to --id, while a call
 of the client is under way; mcpx-bridge approve shows them too. Nothing that the
-model says answers them. A client that shows apps has a card for them, which it
-keeps from its model; --no-card leaves it out.
+model says answers them. Clients that show apps have a card, too.
 
 In --include and --exclude, PATTERN is for PEER/NAME, and * stands for any
 characters. stdout is the client's; all else, --json events too, goes to stderr.`,
@@ -55,7 +54,7 @@ characters. stdout is the client's; all else, --json events too, goes to stderr.
 	f.IntVar(&p.s.MaxName, "max-name", 46, "the most `BYTES` a name may have, 32 to 64")
 	f.IntVar(&p.s.Limit, "limit", 0, "show at most `N` tools, the four mcpx_ tools included (default: all)")
 	p.s.choiceFlags(f, "show")
-	f.BoolVar(&p.s.NoCard, "no-card", false, "let nobody answer on a card, in clients that show apps (MCP Apps)")
+	f.BoolVar(&p.s.NoCard, "no-card", false, "let nobody answer on a card (MCP Apps)")
 	return cmd
 }
 

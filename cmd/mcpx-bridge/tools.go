@@ -25,8 +25,7 @@ arguments or limits). With a * some arguments are denied.
 
 Formats:
   table      for people; at a terminal it is cut to fit, unless --wide is given
-  json       one tool per line, as its server defines it, with its peer, and FOR YOU
-             as for_you and some_denied (which is the *)
+  json       one per line, as its server has it, with peer, for_you, some_denied
   openai     a list for the "tools" of OpenAI's API, named peer__tool
   anthropic  the same for Anthropic's API
 
