@@ -72,7 +72,9 @@ func (b *Outbox) abandon(cause error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.stuck = true // or who calls Close again would wait for that write
 	b.abandonWriteLocked()
+	b.endLocked()
 }
 
 // interrupt reports whether a write under way has been told to end.

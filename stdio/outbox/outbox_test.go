@@ -396,6 +396,29 @@ func TestCloseGivesUp(t *testing.T) {
 	})
 }
 
+// A write without a deadline does not return before w is closed. Who closes again does not wait
+// for that.
+func TestCloseGivesUpOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		defer r.Close()
+		b := outbox.New(w, outbox.Options{})
+		mustPut(t, b, make([]byte, 1<<20))
+		b.Flush()
+		if _, err := r.Read(make([]byte, 1)); err != nil { // so it is being written
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 2 {
+			if err := b.Close(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Close: %v", err)
+			}
+			ctx = t.Context()
+		}
+	})
+}
+
 func TestCloseIdle(t *testing.T) {
 	eachLink(t, func(t *testing.T, w io.WriteCloser, _ io.ReadCloser) {
 		b := outbox.New(w, outbox.Options{})
