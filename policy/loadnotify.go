@@ -253,7 +253,7 @@ func CheckWeb(at string) error {
 
 func (l *loader) chatTo(at item, c *Channel) {
 	text := at.text // numbers are ids too, and need no quotes
-	if at.form != scalar || strings.Trim(text, "-_"+idBytes) != "" || text == "" {
+	if at.form != scalar || strings.Trim(text, idBytes) != "" || text == "" {
 		l.wrong(at, "", "notify.%s.%s is the id of a chat or channel, not %s", c.Name, c.Kind, quote(text))
 	}
 	c.To = []Value{{Text: text}}

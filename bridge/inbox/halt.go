@@ -29,5 +29,5 @@ type Halt struct {
 // MaxReason is how many characters are kept of a reason.
 const MaxReason = 500
 
-// NotHaltable is the error of whoever is asked to halt what is no bridge of this machine.
-var NotHaltable = errors.New("this inbox belongs to no bridge that could be halted")
+// ErrNotHaltable is the error of whoever is asked to halt what is no bridge of this machine.
+var ErrNotHaltable = errors.New("this inbox belongs to no bridge that could be halted")

@@ -41,7 +41,7 @@ func (l lookOnly) Halt(ctx context.Context, h Halt) (Halted, error) {
 	if in, is := l.Inbox.(Halter); is {
 		return in.Halt(ctx, h)
 	}
-	return Halted{}, NotHaltable
+	return Halted{}, ErrNotHaltable
 }
 
 // Resume lets more happen, which is for whoever may answer.

@@ -51,14 +51,13 @@ type question struct {
 
 // told is what a channel has heard of a question.
 type told struct {
-	whose bool      // it is for this channel at all
-	n     int       // of the moments at which it hears of it, how many are over
-	any   bool      // it has heard of it
-	done  bool      // nothing is to be said any more
-	busy  bool      // a job is on its way
-	as    string    // the digest under which it has
-	ref   string    // by which the channel knows what it was told
-	since time.Time // it was told last
+	whose bool   // it is for this channel at all
+	n     int    // of the moments at which it hears of it, how many are over
+	any   bool   // it has heard of it
+	done  bool   // nothing is to be said any more
+	busy  bool   // a job is on its way
+	as    string // the digest under which it has
+	ref   string // by which the channel knows what it was told
 }
 
 // An Event is what a job tells.

@@ -200,7 +200,7 @@ func haltable(in inbox.Inbox) (inbox.Halter, error) {
 	if halter, is := in.(inbox.Halter); is {
 		return halter, nil
 	}
-	return nil, badRequest{inbox.NotHaltable, http.StatusNotFound}
+	return nil, badRequest{inbox.ErrNotHaltable, http.StatusNotFound}
 }
 
 // readBody reads what stands in the body of a request; what names it.

@@ -92,7 +92,7 @@ func haltOne(ctx context.Context, src *Source, do, reason string, cancel bool) e
 	in, is := src.Inbox.(inbox.Halter)
 	switch {
 	case !is:
-		return inbox.NotHaltable
+		return inbox.ErrNotHaltable
 	case do == "halt" && reason == "":
 		return errors.New("a halt needs a reason, which callers read")
 	case do == "halt":

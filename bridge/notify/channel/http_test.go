@@ -67,7 +67,7 @@ func asked(t *testing.T) *channel.Notice {
 	t.Helper()
 	h := inboxtest.New("fs")
 	h.Redact = func(args []byte) []byte { return args }
-	q := inboxtest.Write(`{"path":"/a","text":"<!channel> *bold* <b>x</b> \r\nBcc: evil@example.com\n.\n@all ‮"}`)
+	q := inboxtest.Write(`{"path":"/a","text":"<!channel> *bold* <b>x</b> \r\nBcc: evil@example.com\n.\n@all ` + "\u202e" + `"}`)
 	q.Reason = "the build is red"
 	id := h.Ask(q)
 	v, err := inbox.Public(h).Show(t.Context(), id)
