@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -104,8 +105,8 @@ func (c *checker) stopped() bool { return len(c.violations) > 0 }
 
 // reloaded: what waits for the server's start is judged by the policy of that time.
 func (c *checker) reloaded(b *rulebook) {
-	if len(c.books) > 0 && c.inForce().surelyLooser(b) { // what is stricter in anything ends all plans
-		c.given = map[string]*planned{}
+	if len(c.books) > 0 && c.inForce().surelyLooser(b) { // what is stricter in anything ends all plans that count; another is judged by it before it does (seed 15409)
+		maps.DeleteFunc(c.given, func(_ string, l *planned) bool { return l.begun })
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep == "tool" })
 	}
 	c.books = append(c.books, b)
