@@ -10,23 +10,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/chromium"
 )
-
-// most is how long one step may take: a browser on a busy machine takes its time.
-const most = 90 * time.Second
 
 // A host is a client that shows the card of a stage in a browser, as MCP Apps has it: the
 // page in a frame, under the policy that follows from what it declares, and its messages
@@ -81,13 +77,8 @@ func showing(t *testing.T, browser context.Context, s *stage, attributes string)
 	})
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
-	tab, closeTab := chromedp.NewContext(browser)
-	t.Cleanup(closeTab)
-	if err := chromedp.Do(tab); err != nil { // the tab lasts as long as the context of its first step
-		t.Fatal(err)
-	}
-	h.tab = tab
-	ctx, cancel := context.WithTimeout(tab, most)
+	h.tab = chromium.Tab(t, browser)
+	ctx, cancel := context.WithTimeout(h.tab, chromium.Patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Navigate(site.URL)); err != nil {
 		t.Fatal(err)
@@ -107,54 +98,10 @@ func cardPageOf(t *testing.T, s *stage) string {
 	return m.Result.Contents[0].Text
 }
 
-// chromium starts a browser that ends with the test, or skips it where there is none.
-func chromium(t *testing.T) context.Context {
-	t.Helper()
-	at := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			at = path
-			break
-		}
-	}
-	if at == "" {
-		t.Skip("NOT CHECKED: there is no Chromium here")
-	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at), chromedp.WSURLReadTimeout(most))
-	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), o...)
-	ctx, quit := chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		quit()
-		stop()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return ctx
-}
-
-func sees[T any](h *host, script string) T {
-	h.t.Helper()
-	v, err := chromedp.Run(h.tab, chromedp.Evaluate[T](script))
-	if err != nil {
-		h.t.Fatalf("%s: %v", script, err)
-	}
-	return v
-}
-
 // until waits for what a script says to be so.
 func (h *host) until(script string) {
 	h.t.Helper()
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if so, err := chromedp.Run(h.tab, chromedp.Evaluate[bool]("!!("+script+")")); err == nil && so {
-			return
-		}
-	}
-	text, _ := chromedp.Run(h.tab, chromedp.Evaluate[string]("within()?.body?.innerText + JSON.stringify(log)"))
-	h.t.Fatalf("never: %s, on\n%.3000s", script, text)
+	chromium.Until(h.t, h.tab, script, "within()?.body?.innerText + JSON.stringify(log)")
 }
 
 // does is a step of the stage's while the browser may take one.
@@ -185,7 +132,7 @@ func editable() desktop.Asked {
 // What a person does and sees on the card in a real browser. One browser serves all; each has
 // a window of its own.
 func TestInABrowser(t *testing.T) {
-	browser := chromium(t)
+	browser := chromium.Open(t)
 	for name, test := range map[string]func(*testing.T, context.Context){
 		"answers": answersOnTheCard,
 		"ends":    aQuestionEndsOnTheCard,
@@ -213,16 +160,16 @@ func answersOnTheCard(t *testing.T, browser context.Context) {
 			s.step(editable())
 			h := showing(t, browser, s, "")
 			h.until(`within().querySelector('button[value=allow]')`)
-			if text := sees[string](h, `within().querySelector('li').innerText`); !strings.Contains(text, "d-q1") || !strings.Contains(text, "bob wants rm q1") {
+			if text := chromium.Says[string](h.t, h.tab, `within().querySelector('li').innerText`); !strings.Contains(text, "d-q1") || !strings.Contains(text, "bob wants rm q1") {
 				t.Errorf("the card shows %s", text)
 			}
-			sees[bool](h, `const fill = (title, value) => { const i = [...within().querySelectorAll('label')].find((l) => l.firstChild.textContent === title).querySelector('input, select'); i.value = value; return i.value === value; }; `+test.press+`; true`)
+			chromium.Says[bool](h.t, h.tab, `const fill = (title, value) => { const i = [...within().querySelectorAll('label')].find((l) => l.firstChild.textContent === title).querySelector('input, select'); i.value = value; return i.value === value; }; `+test.press+`; true`)
 			h.until(fmt.Sprintf(`within().querySelector('.outcome').textContent === %q`, test.says))
 			h.until(`within().querySelector('#state').textContent === 'No question waits for you.'`)
 			if got := h.decisions(); len(got) != 1 || !reflect.DeepEqual(got[0], desktop.Decide{ID: "q1", Reply: test.want}) {
 				t.Errorf("decided: %+v", got)
 			}
-			if n := sees[int](h, `pressed('allow'), within().querySelectorAll('button:disabled').length`); n != 3 {
+			if n := chromium.Says[int](h.t, h.tab, `pressed('allow'), within().querySelectorAll('button:disabled').length`); n != 3 {
 				t.Errorf("%d buttons are disabled", n)
 			}
 			if got := h.decisions(); len(got) != 1 {
@@ -240,17 +187,17 @@ func aQuestionEndsOnTheCard(t *testing.T, browser context.Context) {
 	h := showing(t, browser, s, "")
 	h.until(`within().querySelectorAll('li').length === 2`)
 	h.does(func() { h.step(desktop.Settled{ID: "q1"}) })
-	sees[bool](h, `pressed('allow'), true`)
+	chromium.Says[bool](h.t, h.tab, `pressed('allow'), true`)
 	h.until(`within().querySelector('.outcome').textContent.includes('nothing was decided')`)
 	h.does(func() { h.step(question("q3")); h.step(desktop.Settled{ID: "q2"}) })
-	sees[bool](h, `within().querySelector('#again').click(), true`)
+	chromium.Says[bool](h.t, h.tab, `within().querySelector('#again').click(), true`)
 	h.until(`within().querySelectorAll('li').length === 3 && within().querySelectorAll('.outcome')[1].textContent === 'It is no longer asked.'`)
-	sees[bool](h, `refuses = 1, pressed('allow', 2), true`) // which the server does not hear of
+	chromium.Says[bool](h.t, h.tab, `refuses = 1, pressed('allow', 2), true`) // which the server does not hear of
 	h.until(`within().querySelectorAll('.outcome')[2].textContent === 'the client refuses' && within().querySelectorAll('li').length === 4`)
 	if got := h.decisions(); len(got) > 0 {
 		t.Errorf("decided: %+v", got)
 	}
-	sees[bool](h, `pressed('deny', 3), true`)
+	chromium.Says[bool](h.t, h.tab, `pressed('deny', 3), true`)
 	h.until(`within().querySelectorAll('.outcome')[3].textContent === 'Your answer: denied.'`)
 }
 
@@ -278,14 +225,14 @@ func nothingRunsOnTheCardThatOthersWrote(t *testing.T, browser context.Context) 
 	} {
 		h.until(fmt.Sprintf(`String(%s) === %q`, script, want))
 	}
-	sees[bool](h, `pressed('deny'), true`)
+	chromium.Says[bool](h.t, h.tab, `pressed('deny'), true`)
 	h.until(`within().querySelector('.outcome').textContent === 'Your answer: denied.'`)
 	if got := h.decisions(); len(got) != 1 || got[0].Reply.Allow {
 		t.Errorf("decided: %+v", got)
 	}
 	// The page makes no markup, whoever asks it to.
 	for _, script := range []string{`within().body.innerHTML = '<b>x</b>'`, `within().defaultView.eval('parent.hacked = 1')`} {
-		if threw := sees[bool](h, `(() => { try { `+script+`; return false } catch { return true } })()`); !threw {
+		if threw := chromium.Says[bool](h.t, h.tab, `(() => { try { `+script+`; return false } catch { return true } })()`); !threw {
 			t.Errorf("%s works", script)
 		}
 	}
@@ -310,7 +257,7 @@ func TestPictures(t *testing.T) {
 	v, _ := hall.Question(hall.Ask(asked))
 	s := carded(t)
 	s.step(desktop.Asked{Question: desktop.Question{ID: v.ID, Digest: v.Short, From: v.From, Tool: v.Tool, Bridge: v.Bridge, Dialog: v.Dialog("")}})
-	h := showing(t, chromium(t), s, `style="width:100%;height:94vh;border:1px solid #888;border-radius:10px"`)
+	h := showing(t, chromium.Open(t), s, `style="width:100%;height:94vh;border:1px solid #888;border-radius:10px"`)
 	h.until(`within().querySelector('button[value=allow]')`)
 	for name, width := range map[string]int64{"card": 560, "card-narrow": 360} {
 		if err := chromedp.Do(h.tab, chromedp.EmulateViewport(width, 640)); err != nil {

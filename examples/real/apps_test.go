@@ -3,21 +3,19 @@
 package real
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/mcpx-protocol/mcpx-bridge/examples/chromium"
 	"github.com/mcpx-protocol/mcpx-bridge/examples/stage"
 )
 
@@ -169,7 +167,7 @@ func showsItself(t *testing.T, alice *appClient) {
 	})
 	site := httptest.NewServer(mux)
 	defer site.Close()
-	tab := chromium(t)
+	tab := chromium.Open(t)
 	if err := chromedp.Do(tab, chromedp.Navigate(site.URL)); err != nil {
 		t.Fatal(err)
 	}
@@ -178,47 +176,6 @@ func showsItself(t *testing.T, alice *appClient) {
 		t.Fatal(err)
 	}
 	for _, script := range []string{`polled > 0`, fmt.Sprintf(`document.querySelector('iframe').contentDocument.body.innerText.includes(%q)`, name)} {
-		until(t, tab, script)
+		chromium.Until(t, tab, script, `document.querySelector('iframe').contentDocument.body.innerText + ' ' + log.join()`)
 	}
-}
-
-// until waits for what a script says to be so.
-func until(t *testing.T, tab context.Context, script string) {
-	t.Helper()
-	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if so, err := chromedp.Run(tab, chromedp.Evaluate[bool](script)); err == nil && so {
-			return
-		}
-	}
-	text, _ := chromedp.Run(tab, chromedp.Evaluate[string](`document.querySelector('iframe').contentDocument.body.innerText + ' ' + log.join()`))
-	t.Fatalf("never: %s, on\n%.2000s", script, text)
-}
-
-// chromium starts a browser that ends with the test, or skips it where there is none.
-func chromium(t *testing.T) context.Context {
-	t.Helper()
-	at := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			at = path
-			break
-		}
-	}
-	if at == "" {
-		t.Skip("NOT CHECKED: there is no Chromium here")
-	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at), chromedp.WSURLReadTimeout(90*time.Second))
-	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), o...)
-	ctx, quit := chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		quit()
-		stop()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return ctx
 }

@@ -6,46 +6,15 @@ import (
 	"context"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/chromium"
 )
-
-// chromium starts a browser that ends with the test, or skips it where there is none.
-func chromium(t *testing.T) context.Context {
-	t.Helper()
-	at := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			at = path
-			break
-		}
-	}
-	if at == "" {
-		t.Skip("NOT CHECKED: there is no Chromium here")
-	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(at), chromedp.WSURLReadTimeout(most),
-		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1")) // as somebody's name server would
-	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), o...)
-	ctx, quit := chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		quit()
-		stop()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return ctx
-}
 
 // A tab is one page of a browser.
 type tab struct {
@@ -55,17 +24,9 @@ type tab struct {
 	link string
 }
 
-// most is how long one step may take: a browser on a busy machine takes its time.
-const most = 90 * time.Second
-
 func newTab(t *testing.T, browser context.Context, s *web.Server) *tab {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(browser)
-	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx); err != nil { // the tab lasts as long as the context of its first step
-		t.Fatal(err)
-	}
-	b := &tab{t, ctx, s.Address()[:len(s.Address())-1], s.Link()}
+	b := &tab{t, chromium.Tab(t, browser), s.Address()[:len(s.Address())-1], s.Link()}
 	b.do(chromedp.EmulateViewport(900, 800))
 	return b
 }
@@ -80,7 +41,7 @@ func loggedIn(t *testing.T, browser context.Context, s *web.Server) *tab {
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, most)
+	ctx, cancel := context.WithTimeout(b.ctx, chromium.Patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatalf("%v, on\n%.3000s", err, b.page())
@@ -92,8 +53,11 @@ func (b *tab) open(path string) {
 	b.do(chromedp.Navigate(b.at+path), chromedp.WaitVisible("h1"))
 }
 
+// seen is what there is to read on a page.
+const seen = "document.body ? document.body.innerText : ''"
+
 func (b *tab) page() string {
-	page, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+	page, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](seen))
 	if err != nil {
 		return err.Error()
 	}
@@ -103,22 +67,13 @@ func (b *tab) page() string {
 // say is what a script finds out.
 func say[T any](b *tab, script string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
-	if err != nil {
-		b.t.Fatalf("%s: %v", script, err)
-	}
-	return v
+	return chromium.Says[T](b.t, b.ctx, script)
 }
 
 // until waits for what a script says to be so.
 func (b *tab) until(script string) {
 	b.t.Helper()
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if so, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+script+")")); err == nil && so {
-			return
-		}
-	}
-	b.t.Fatalf("never: %s, on\n%.3000s", script, b.page())
+	chromium.Until(b.t, b.ctx, script, seen)
 }
 
 // look emulates a screen.

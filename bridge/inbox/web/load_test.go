@@ -27,6 +27,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/examples/chromium"
 )
 
 // A page that is open for PAGE_MINUTES while a question comes each second, and is answered,
@@ -129,12 +130,7 @@ func startLoad(t *testing.T) *load {
 	if l.in, err = socket.Dial(t.Context(), ready.Control); err != nil {
 		t.Fatal(err)
 	}
-	ctx, closeTab := chromedp.NewContext(chromium(t))
-	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	l.tab = &tab{t, ctx, l.base, l.link}
+	l.tab = &tab{t, chromium.Tab(t, chromium.Open(t)), l.base, l.link}
 	return l
 }
 
