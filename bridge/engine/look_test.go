@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,95 @@ func TestMeanwhileLinksAreFollowed(t *testing.T) {
 			if want == 0 && s.asked() != 0 {
 				t.Error("it runs later")
 			}
+		})
+	}
+}
+
+// A call whose links are followed takes its place in a limit once, and gives it back if it does not
+// run.
+func TestACallThatLooksCountsOnceInALimit(t *testing.T) {
+	limited := strings.Replace(planRules, "{name: writes, ask: [write_file]}", "{name: writes, ask: [write_file], limit: {count: 3/day, over: deny}}", 1)
+	begin := func() *stage {
+		return plannedStage(t, lookup(t, "mew/v0.4"), limited, strings.Replace(docsPlan, `"uses":2`, `"uses":9`, 1))
+	}
+	run := func(s *stage) (n int) {
+		for i := range 5 {
+			if s.runs(fmt.Sprint("n", i), "write_file", inDocs) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := run(begin()); n != 3 {
+		t.Errorf("%d run, and 3 may", n)
+	}
+	for what, happens := range map[string]func(s *stage){
+		"its caller takes it back": func(s *stage) {
+			s.says("bob", "c1", wire.Notification, "notifications/cancelled", "", "", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		},
+		"its caller leaves and comes back": func(s *stage) {
+			s.seatWith("carol", "mallory")
+			s.pass(leaveGrace)
+			s.seatWith("bob", "carol", "mallory")
+		},
+		"the bridge is halted": func(s *stage) {
+			s.halt()
+			s.resumes()
+		},
+	} {
+		s := begin()
+		leads := s.leads
+		s.leads = nil
+		s.asksFor("bob", "u1", "1", "write_file", inDocs, "")
+		happens(s)
+		for _, l := range s.looks {
+			s.do(Looked{l.Ticket, l.Places})
+		}
+		s.leads, s.looks = leads, nil
+		if s.asked() != 0 {
+			t.Errorf("%s: it runs", what)
+		}
+		if n := run(s); n != 3 {
+			t.Errorf("%s: %d run, and 3 may", what, n)
+		}
+	}
+}
+
+// Rules that have come to allow a call while its links were followed do not give it to a server that
+// is gone, nor to a tool that it does not fit any more.
+func TestWhatIsAllowedMeanwhileIsLookedAtAgain(t *testing.T) {
+	allowed := func(s *stage) {
+		s.do(Reloaded{rules(t, strings.Replace(planRules, "ask: [write_file]", "allow: [write_file]", 1))})
+	}
+	for what, c := range map[string]struct {
+		happens func(s *stage)
+		code    int
+	}{
+		"its server is gone": {func(s *stage) { s.do(ServerDown{Cause: "it ended", Retry: 1}); allowed(s) }, refusal.CodeServerUnavailable},
+		"its server is another": {func(s *stage) {
+			s.do(ServerDown{Cause: "it ended", Retry: 1})
+			s.do(ServerUp{Hello{PID: 8, Revision: "2025-06-18", Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}`)}})
+			allowed(s)
+		}, refusal.CodeServerUnavailable},
+		"its tool is another": {func(s *stage) {
+			s.said(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			s.answerListing(`{"tools":[{"name":"write_file","inputSchema":{"type":"object","properties":{"text":{"type":"integer"}}}}]}`)
+			s.do(Reloaded{rules(t, "server: {pin: off}\n"+strings.Replace(planRules, "ask: [write_file]", "allow: [write_file]", 1))})
+		}, refusal.CodeInvalidParams},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := plannedStage(t, lookup(t, "mew/v0.4"), planRules, docsPlan)
+			s.leads = nil
+			s.asksFor("bob", "u1", "1", "write_file", inDocs, "")
+			c.happens(s)
+			s.lines = nil
+			for _, l := range s.looks {
+				s.do(Looked{l.Ticket, l.Places})
+			}
+			if s.asked() != 0 {
+				t.Error("it is given to the server")
+			}
+			s.has(fmt.Sprint(s.frames), fmt.Sprintf(`"code":%d`, c.code))
 		})
 	}
 }
