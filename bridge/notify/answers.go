@@ -18,6 +18,7 @@ import (
 type answers struct {
 	policy.Channel
 	from channel.Listener
+	in   inbox.Inbox                                               // where it says what is asked here
 	seat func(ctx context.Context, id string) (inbox.Inbox, error) // nil: none counts
 	log  *slog.Logger
 }
@@ -56,7 +57,7 @@ func (a *answers) take(ctx context.Context, said channel.Answer) string {
 		a.log.Warn("an answer by "+named(a.Name)+" does not count", "for", who, "error", text.Line(err.Error()))
 		return "your answer does not count: the bridge has no seat for " + who + " in the topic now"
 	}
-	v, err := put(ctx, seat, said.Digest)
+	v, err := a.put(ctx, seat, said)
 	if err != nil {
 		return "your answer does not count: " + err.Error()
 	}
@@ -72,17 +73,22 @@ func (a *answers) take(ctx context.Context, said channel.Answer) string {
 
 var errNotPut = errors.New("the question is closed, or is not put to you")
 
-// put is the question with a digest, as it was put to somebody.
-func put(ctx context.Context, seat inbox.Inbox, digest string) (v approval.View, err error) {
+// put is the question that an answer is to, as it was put to somebody. Others may put questions
+// to them too, under any digest they like.
+func (a *answers) put(ctx context.Context, seat inbox.Inbox, said channel.Answer) (v approval.View, err error) {
+	ours, err := a.in.Show(ctx, said.Question)
+	if err != nil || ours.ID != said.Question || ours.Short != said.Digest {
+		return v, errNotPut
+	}
 	open, err := seat.List(ctx, false)
 	if err != nil {
 		return v, err
 	}
 	for _, q := range open {
-		if q.Short != digest {
+		if q.Bridge != ours.Bridge || q.Short != ours.Short {
 			continue
 		}
-		if v, err = seat.Show(ctx, q.ID); err == nil && v.Short != digest {
+		if v, err = seat.Show(ctx, q.ID); err == nil && v.Digest != ours.Digest {
 			err = errNotPut // somebody has changed the call meanwhile
 		}
 		return v, err

@@ -27,6 +27,20 @@ func (o overtaken) List(ctx context.Context, args bool) ([]approval.Summary, err
 	return all, err
 }
 
+// A remembering inbox shows a question as it was then.
+type remembering struct {
+	*inboxtest.Hall
+	was string
+}
+
+func (i remembering) Show(ctx context.Context, id string) (approval.View, error) {
+	v, err := i.Hall.Show(ctx, id)
+	if v.Short != i.was {
+		v.Short, v.Digest = i.was, i.was
+	}
+	return v, err
+}
+
 // What was shown is agreed to, and not what somebody made of it while the answer came.
 func TestAnAnswerIsForTheCallThatWasShown(t *testing.T) {
 	h := inboxtest.New("notes")
@@ -35,11 +49,50 @@ func TestAnAnswerIsForTheCallThatWasShown(t *testing.T) {
 	for _, was := range []string{"0badf00d", v.Short} {
 		decides := was == v.Short
 		seat := overtaken{h, was}
-		a := &answers{Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann"}}, log: slog.New(slog.DiscardHandler),
+		a := &answers{in: remembering{h, was}, Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann"}}, log: slog.New(slog.DiscardHandler),
 			seat: func(context.Context, string) (inbox.Inbox, error) { return seat, nil }}
 		said := a.take(t.Context(), channel.Answer{Person: "7", Question: id, Digest: was, Allow: true})
 		if _, open := h.Question(id); open == decides || strings.Contains(said, "does not count") == decides {
 			t.Errorf("an answer to %s: %q, open: %v", was, said, open)
 		}
+	}
+}
+
+// A crowded inbox has the question of somebody else before ours, under the digest of ours.
+type crowded struct {
+	*inboxtest.Hall
+	other approval.View
+}
+
+func (i crowded) List(ctx context.Context, args bool) ([]approval.Summary, error) {
+	all, err := i.Hall.List(ctx, args)
+	return append([]approval.Summary{i.other.Summary}, all...), err
+}
+
+func (i crowded) Show(ctx context.Context, id string) (approval.View, error) {
+	if id == i.other.ID {
+		return i.other, nil
+	}
+	return i.Hall.Show(ctx, id)
+}
+
+// Whoever puts a question under the digest of another gets no answer to that, and keeps none from it.
+func TestAnAnswerIsForTheBridgeThatAsked(t *testing.T) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	v, _ := h.Question(id)
+	other := v
+	other.ID, other.Bridge = "of-mallory", "mallory"
+	a := &answers{Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann"}}, in: h, log: slog.New(slog.DiscardHandler),
+		seat: func(context.Context, string) (inbox.Inbox, error) { return crowded{h, other}, nil }}
+	for _, not := range []channel.Answer{{Question: "of-mallory", Digest: v.Short}, {Question: id[:8], Digest: v.Short}, {Question: id, Digest: ""}, {Question: "", Digest: ""}} {
+		not.Person = "7"
+		if said := a.take(t.Context(), not); !strings.Contains(said, "does not count") {
+			t.Errorf("%+v: %s", not, said)
+		}
+	}
+	said := a.take(t.Context(), channel.Answer{Person: "7", Question: id, Digest: v.Short})
+	if _, open := h.Question(id); open || strings.Contains(said, "does not count") {
+		t.Errorf("%q, and ours is open: %v", said, open)
 	}
 }

@@ -82,7 +82,7 @@ func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	defer n.parts.Wait()
 	for i := range n.out {
 		if l, can := n.out[i].(channel.Listener); can && len(opened[i].People) > 0 {
-			n.parts.Go(func() { (&answers{opened[i], l, o.Seat, o.Log}).listen(ctx) })
+			n.parts.Go(func() { (&answers{opened[i], l, n.in, o.Seat, o.Log}).listen(ctx) })
 		}
 	}
 	n.parts.Go(func() { n.watch(ctx) })
