@@ -31,6 +31,9 @@ type Notice struct {
 // NoticeID is that of the notice of an event of a question, as it is now.
 func NoticeID(v approval.View, event string) string { return v.ID + "-" + v.Short + "-" + event }
 
+// maxTitle is how many characters the title has where one may answer.
+const maxTitle = 250
+
 // Title is what it is about, on one line of at most most characters.
 func (n *Notice) Title(most int) string {
 	title := n.Question.Headline
@@ -52,12 +55,16 @@ func (n *Notice) Body(most int) string {
 	return cutBytes(n.what(), most-len(end)-len(cutMark)) + end
 }
 
-// Whole reports whether Body leaves nothing out that one should read before saying yes.
+// Whole reports whether Body, and a title of maxTitle characters, leave nothing out that one should
+// read before saying yes.
 func (n *Notice) Whole(most int) bool {
 	for _, l := range n.Question.Arguments {
 		if l.Cut || l.Whole != "" {
 			return false
 		}
+	}
+	if text.Cut(n.Question.Headline, maxTitle-1) != text.Line(n.Question.Headline) {
+		return false
 	}
 	return n.Question.More == 0 && n.Question.BesideText == "" && len(n.what())+len(n.where())+len(cutMark) <= most
 }

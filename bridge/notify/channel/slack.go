@@ -51,7 +51,7 @@ func (c *slack) Send(ctx context.Context, n *Notice) (string, error) {
 	defer cancel()
 	n.Allow = n.Buttons && n.Whole(maxSlack)
 	section := func(s string) map[string]any { return map[string]any{"type": "section", "text": plain(s)} }
-	blocks := []map[string]any{section(n.Title(250)), section(n.Body(maxSlack))}
+	blocks := []map[string]any{section(n.Title(maxTitle)), section(n.Body(maxSlack))}
 	if row := slackButtons(n); len(row) > 0 {
 		blocks = append(blocks, map[string]any{"type": "actions", "elements": row})
 	}

@@ -45,7 +45,7 @@ func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	n.Allow = n.Buttons && n.Whole(maxTelegram-300)
-	words := n.Title(250) + "\n\n" + n.Body(maxTelegram-300)
+	words := n.Title(maxTitle) + "\n\n" + n.Body(maxTelegram-300)
 	m := map[string]any{"chat_id": c.chat, "text": words, "link_preview_options": map[string]any{"is_disabled": true}}
 	if n.Event == "closed" {
 		id, _ := strconv.Atoi(n.Ref)

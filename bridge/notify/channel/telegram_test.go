@@ -173,15 +173,20 @@ func TestAnswersByTelegram(t *testing.T) {
 }
 
 func TestWhereNotAllIsShownNobodyCanSayYes(t *testing.T) {
-	b := newBotServer(t, nil)
-	c, n := b.open(t, trusted), asked(t)
-	n.Buttons = true
-	n.Question.More = 1
-	if _, err := c.Send(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
-	if row := (<-b.said).params.Markup.Keyboard[0]; len(row) != 1 || row[0].Text != "Deny" {
-		t.Errorf("%+v", row)
+	for what, hide := range map[string]func(n *channel.Notice){
+		"an argument": func(n *channel.Notice) { n.Question.More = 1 },
+		"the tool":    func(n *channel.Notice) { n.Question.Headline += strings.Repeat("_file", 50) },
+	} {
+		b := newBotServer(t, nil)
+		c, n := b.open(t, trusted), asked(t)
+		n.Buttons = true
+		hide(n)
+		if _, err := c.Send(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		if row := (<-b.said).params.Markup.Keyboard[0]; len(row) != 1 || row[0].Text != "Deny" {
+			t.Errorf("without %s: %+v", what, row)
+		}
 	}
 }
 
