@@ -327,6 +327,30 @@ func TestAYesForAToolOrFolderIsNotOffered(t *testing.T) {
 	}
 }
 
+// A yes that cannot be put on disk counts for nothing later either.
+func TestAYesThatIsNotOnDiskIsNotRemembered(t *testing.T) {
+	for _, word := range []string{"session", "folder", "tool"} {
+		s := askingStage(t, lookup(t, "mew/v0.4"), strings.Replace(widerRules, "deny: [\"*\"]", "deny: [other]", 1))
+		s.asksFor("bob", "w1", "1", "write_file", inDocs, "")
+		q := s.question()
+		s.synced = false
+		s.answers(q.to, q, true, `{"action":"accept","content":{"approve":true,"remember":"`+word+`"}}`)
+		if len(s.tickets) != 1 {
+			t.Fatal("it does not wait")
+		}
+		s.do(Unrecorded{Err: errors.New("no disk")})
+		s.do(Synced{Ticket: s.tickets[0], Err: errors.New("no disk")})
+		s.synced = true
+		s.do(AuditUp{})
+		if n := len(s.engine.Grants(s.now)); n != 0 {
+			t.Errorf("%s: %d grants", word, n)
+		}
+		if s.runs("w2", "write_file", inDocs) {
+			t.Errorf("%s: the next runs unasked", word)
+		}
+	}
+}
+
 // Of two who must agree the one who agrees to less has their way.
 func TestTheNarrowerOfTwoYesesIsRemembered(t *testing.T) {
 	s := askingStage(t, lookup(t, "mew/v0.4"), strings.Replace(widerRules, "within", "need: 2, within", 1))

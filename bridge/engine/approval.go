@@ -222,7 +222,6 @@ func (e *Engine) settled(s approval.Settled) {
 	if s.Outcome == approval.Allowed {
 		r.Verdict = "allow"
 		e.note(r)
-		e.remember(s)
 		e.awaitDisk(c, &s)
 		return
 	}

@@ -67,6 +67,7 @@ type Engine struct {
 	room     room
 	server   server
 	calls    inflight.Table
+	made     map[uint64]*approval.Grant // what is to be remembered, by the ticket that says when that is on disk
 	replay   *replay.Cache
 	others   *replay.Cache // requests made of others, by whom and under which ids
 	quota    quota.Shares[string]
@@ -103,6 +104,7 @@ func New(c Config) *Engine {
 		room:   room{peers: map[string]*peer{}},
 		server: server{why: "has not started yet", retry: time.Second},
 		calls:  inflight.NewTable(c.IDPrefix),
+		made:   map[uint64]*approval.Grant{},
 		replay: replay.New(c.DigestKey, c.Share), others: replay.New(c.DigestKey, othersShare),
 		policy: c.Policy, doubted: map[string]bool{}, ledger: c.Ledger, provided: c.Provides, quota: newQuota(), halting: halting{halted: c.Halted, unsaid: c.Halted != nil},
 	}

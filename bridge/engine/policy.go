@@ -51,10 +51,20 @@ func withProvides(result []byte, words []string) []byte {
 	return append(append(out, member...), result[into+1:]...)
 }
 
-// remember hands a lasting yes to whoever keeps it.
-func (e *Engine) remember(s approval.Settled) {
-	if s.Made != nil {
-		e.do(Remember{*s.Made})
+// remember has a yes that is to be remembered last, whatever becomes of its call, if it is on disk;
+// else nobody has given it.
+func (e *Engine) remember(ev Synced) {
+	g := e.made[ev.Ticket]
+	if g == nil {
+		return
+	}
+	delete(e.made, ev.Ticket)
+	if ev.Err == nil {
+		if slices.ContainsFunc(e.desk.Grants(e.now), func(o approval.Grant) bool { return o.ID == g.ID }) { // or it was revoked meanwhile
+			e.do(Remember{*g})
+		}
+	} else if e.desk.Revoke(g.ID) {
+		e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: auditReason})
 	}
 }
 

@@ -448,6 +448,9 @@ func (e *Engine) awaitDisk(c *inflight.Call, s *approval.Settled) {
 	c.On(inflight.Agree)
 	c.Agreed = s
 	e.calls.Syncing[e.tickets] = c
+	if s != nil && s.Made != nil {
+		e.made[e.tickets] = s.Made
+	}
 	e.do(Sync{e.tickets})
 }
 

@@ -300,6 +300,7 @@ func (e *Engine) waitedFor(ev Event) {
 
 // synced: the decision is on disk, or could not be put there.
 func (e *Engine) synced(ev Synced) {
+	e.remember(ev)
 	c := e.calls.Syncing[ev.Ticket]
 	if w := e.waiting; w != nil && w.ticket == ev.Ticket {
 		e.reloadSynced(ev)
