@@ -2,7 +2,7 @@
 // webhook, Slack, Telegram, mail, a command. Each is a few requests over what the standard library
 // and gorilla/websocket have; none listens, none needs an address that others reach.
 //
-//	policy.Channel -> Open -> Send(Notice) … Close
+//	policy.Channel -> Open -> Send(Notice)
 //	                       -> Listen: answers, where the policy trusts the channel with them
 //
 // A [Notice] has what may leave this machine (see inbox.Public) and no more. What others wrote in it

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
@@ -36,11 +35,6 @@ func newTelegram(s secrets) (Channel, error) {
 // maxTelegram is how many characters a message has at most; a character has a byte at least.
 const maxTelegram = 4000
 
-type telegramButton struct {
-	Text string `json:"text"`
-	Data string `json:"callback_data"`
-}
-
 func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -53,7 +47,7 @@ func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 		return "", c.ask(ctx, "editMessageText", m, nil)
 	}
 	if row := buttons(n); len(row) > 0 {
-		m["reply_markup"] = map[string]any{"inline_keyboard": [][]telegramButton{row}}
+		m["reply_markup"] = map[string]any{"inline_keyboard": [][]button{row}}
 	}
 	if first, err := strconv.Atoi(n.Ref); err == nil {
 		m["reply_parameters"] = map[string]any{"message_id": first, "allow_sending_without_reply": true}
@@ -66,37 +60,6 @@ func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 		return "", err // that it is closed is said at the first
 	}
 	return strconv.Itoa(sent.ID), err
-}
-
-// buttons are what one may press, in the first message alone, which loses them when it is closed: a
-// yes only where all there is to the question was shown.
-func buttons(n *Notice) (row []telegramButton) {
-	if !n.Buttons || n.Event != "asked" {
-		return nil
-	}
-	if n.Allow {
-		row = append(row, telegramButton{"Allow " + n.Question.Short, pressed(true, n)})
-	}
-	return append(row, telegramButton{"Deny", pressed(false, n)})
-}
-
-// pressed is what a button says: what was decided, about which question, under which digest. It
-// has 64 bytes at most.
-func pressed(allow bool, n *Notice) string {
-	word := "deny"
-	if allow {
-		word = "allow"
-	}
-	return word + " " + n.Question.ID + " " + n.Question.Short
-}
-
-// readPress is the other way.
-func readPress(said string) (a Answer, ok bool) {
-	parts := strings.Split(said, " ")
-	if len(parts) != 3 || parts[0] != "allow" && parts[0] != "deny" {
-		return a, false
-	}
-	return Answer{Allow: parts[0] == "allow", Question: parts[1], Digest: parts[2]}, true
 }
 
 // telegramWait is how long a poll waits for something to happen.
