@@ -6,9 +6,10 @@
 //	channel.Listener -> Answer -> the inbox of the participant it is from
 //
 // The [Schedule] is pure: which channel hears what, and when: at once, after a time without an
-// answer, again when half of the time is over, that it is closed. Each notice is what may leave this
-// machine (see inbox.Public). A channel that fails is left alone for longer and longer, has few
-// notices on their way at one time, and holds up no other; nobody waits for any, a call least.
+// answer, again when half of the time is over and when nine tenths are, that it is closed. Each
+// notice is what may leave this machine (see inbox.Public). A channel that fails is left alone for
+// longer and longer, has few notices on their way at one time, and holds up no other; nobody waits
+// for any, a call least.
 //
 // A channel decides nothing, unless the policy trusts it with answers. Then they count as those of
 // the participants that the policy says they are from, who must have been asked over the topic and

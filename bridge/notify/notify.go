@@ -65,8 +65,8 @@ func Check(o Options) error {
 const watched = time.Second
 
 // Run tells of questions until ctx ends, and takes answers where the policy says so. It says then,
-// for some seconds at most, that nothing more is told, and returns when all that it started has ended. A channel that cannot be opened is left out, with an error
-// in the log.
+// for some seconds at most, that nothing more is told, and returns when all that it started has
+// ended. A channel that cannot be opened is left out, with an error in the log.
 func Run(ctx context.Context, in inbox.Publisher, o Options) {
 	n := &notifier{o: o, in: inbox.Public(in), events: make(chan inbox.Event), results: make(chan result), views: map[string]approval.View{}}
 	var opened []policy.Channel
