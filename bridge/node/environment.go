@@ -60,9 +60,10 @@ func (v Environment) forOthers() []string {
 	return vars
 }
 
-// Hiding is v without the variables that hold secrets of a policy's channels.
+// Hiding is v without the variables that hold secrets of a policy's channels, too.
 func (v Environment) Hiding(of *policy.Policy) Environment {
-	v.hidden, _ = of.Secrets()
+	variables, _ := of.Secrets()
+	v.hidden = append(slices.Clip(v.hidden), variables...)
 	return v
 }
 

@@ -148,9 +148,10 @@ func Check(o Options, judged bool) error {
 	return err
 }
 
-// notifyOptions say how people hear of questions under a policy.
+// notifyOptions say how people hear of questions under a policy, which may name other secrets than
+// that of the start did.
 func (p *plan) notifyOptions(now *policy.Policy) notify.Options {
-	return notify.Options{Channels: now.Channels(), Command: p.o.Notify, Env: p.o.Env.forOthers(), Getenv: p.o.Env.lookup, Link: p.o.Link, Log: p.o.Log}
+	return notify.Options{Channels: now.Channels(), Command: p.o.Notify, Env: p.o.Env.Hiding(now).forOthers(), Getenv: p.o.Env.lookup, Link: p.o.Link, Log: p.o.Log}
 }
 
 // gatewayName is a gateway as people know it: without a query, which may hold
