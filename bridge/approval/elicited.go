@@ -287,7 +287,7 @@ func (e *elicitation) headline(m *text.Marks) string {
 	if o.From == "" || o.Tool == "" && o.Method == "" {
 		return string(m.AppendLine(nil, e.Message))
 	}
-	return string(m.AppendLine(append(m.AppendLine(nil, o.From), " requests permission to "...), e.wants()))
+	return string(m.AppendLine(append(m.AppendLine(nil, o.From), wantsTo...), e.wants()))
 }
 
 // wants says what the call is, in the words that the bridge has for it.
@@ -346,7 +346,7 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 // bridge of ours nothing, unless it asks again.
 func (e *elicitation) unsaid(asker string, banner []string) string {
 	o := &e.Metadata.Original
-	ours := o.From + " requests permission to " + e.wants() + " on " + asker + " [" + e.Metadata.Digest[:8] + "]"
+	ours := o.From + wantsTo + e.wants() + " on " + asker + " [" + e.Metadata.Digest[:8] + "]"
 	rest, ok := strings.CutPrefix(e.Message, ours)
 	if !ok {
 		return e.Message

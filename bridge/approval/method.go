@@ -15,6 +15,9 @@ import (
 // "resource", which its params name under "uri".
 type deed struct{ verb, gerund, thing, member string }
 
+// wantsTo stands in a headline between who asks and for what.
+const wantsTo = " requests permission to "
+
 // deeds are the methods of MCP, of all revisions up to 2026-07-28, that a server may
 // be asked and that are judged; tools/call is not among them.
 var deeds = map[string]deed{

@@ -29,7 +29,7 @@ func (p *pending) headline(m *text.Marks) string {
 	if p.q.AboutPolicy {
 		return "The policy file was changed, and may let more through, or tell people less or other words. Shall it count?"
 	}
-	text := append(m.AppendLine(nil, p.q.Caller), " requests permission to "...)
+	text := append(m.AppendLine(nil, p.q.Caller), wantsTo...)
 	return string(m.AppendLine(text, p.q.wants()))
 }
 

@@ -202,6 +202,10 @@ func saysWhy(via string) string {
 	return "The proposer says"
 }
 
+// AsksForTool reports whether the headline says that somebody wants to run a tool, and no more than
+// who and which.
+func (v *View) AsksForTool() bool { return v.Headline == v.From+wantsTo+"execute "+v.Tool }
+
 // ServerSays is what the server says of the tool, "" if nothing.
 func (v *View) ServerSays() string {
 	says := strings.Join(v.Hints, ", ")

@@ -77,7 +77,7 @@ func saidElsewhere(v *approval.View, f approval.Fact) bool {
 	case decideBy, "Rule", "Needs":
 		return true
 	case "Tool", "Caller", "Method":
-		return v.AboutPolicy || v.Headline == v.From+" requests permission to execute "+v.Tool
+		return v.AboutPolicy || v.AsksForTool()
 	}
 	return slices.Contains(v.Plan, f)
 }

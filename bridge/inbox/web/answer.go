@@ -43,7 +43,7 @@ func ended(o inbox.Outcome) string {
 		all += " by " + o.By
 	}
 	if o.Reason != "" {
-		all += ": " + strings.ReplaceAll(o.Reason, "_", " ")
+		all += ": " + text.Words(o.Reason)
 	}
 	return text.Line(all)
 }

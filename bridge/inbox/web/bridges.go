@@ -48,9 +48,6 @@ func bridge(src *Source, is string, of ...piece) piece {
 }
 
 func state(s *inbox.Status) piece {
-	fact := func(name, said string) piece {
-		return when(said != "", pieces{element("dt", words(name)), element("dd", element("bdi", words(said)))})
-	}
 	return pieces{
 		haltNote(s.Halted),
 		when(!s.Seated, element("p", class("warn"), words("It has no seat in the topic now: nobody reaches it."))),
@@ -85,7 +82,7 @@ func (s *Server) remembered(w http.ResponseWriter, r *http.Request) {
 	for _, src := range s.all() {
 		kept, err := src.Grants(r.Context())
 		if err != nil {
-			silent = append(silent, element("p", class("warn"), name(src.Label), words(" does not answer: "+err.Error()+".")))
+			silent = append(silent, mute(src, err))
 		}
 		for _, g := range kept {
 			rows = append(rows, grant(src, &g, now))

@@ -64,8 +64,8 @@ type place struct{ bridge, id string }
 // mostEnded is how many ended questions are remembered.
 const mostEnded = 1000
 
-// look keeps the sources of a page until ctx ends: only, or where that is nil all that are found. first is called when there are some, or none
-// to be found at once.
+// look keeps the sources of a page until ctx ends: only, or where that is nil all that are found.
+// first is called when there are some, or none to be found at once.
 func (f *found) look(ctx context.Context, only *Source, find Finder, first func()) {
 	defer f.feed.Close()
 	if only == nil {

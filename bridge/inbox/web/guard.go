@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// policy of what a page may do (PEOPLE, The page).
+// contentPolicy is what a browser lets a page do.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 

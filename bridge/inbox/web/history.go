@@ -20,7 +20,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
-// mostHistory is how many records a page has, the latest.
+// mostHistory is how many records a page has: the latest, or of one call the first.
 const mostHistory = 200
 
 // decisions are the events that tell how something was decided, or that somebody tried.
@@ -142,10 +142,10 @@ func decision(one *show.Found, of url.Values, now time.Time) piece {
 		about = append(about, "rule "+r.Rule)
 	}
 	if r.Reason != "" {
-		about = append(about, strings.ReplaceAll(r.Reason, "_", " "))
+		about = append(about, text.Words(r.Reason))
 	}
 	what := cmp.Or(r.Tool, r.Method)
-	return element("li", clock(r.At, now), element("span", class("verdict v-"+tone(said)), words(strings.ReplaceAll(said, "_", " "))),
+	return element("li", clock(r.At, now), element("span", class("verdict v-"+tone(said)), words(text.Words(said))),
 		element("span", when(r.From != "", name(r.From)), when(r.From != "" && what != "", words(" → ")), when(what != "", name(what)),
 			words(" "), element("bdi", words(strings.Join(about, ", ")))),
 		when(r.Call != "", element("a", href("/history?"+at.Encode()), words("record"))))

@@ -36,7 +36,7 @@ func (s *Server) waiting(ctx context.Context) (all []item, silent pieces) {
 	for _, src := range s.all() {
 		list, err := src.List(ctx, false)
 		if err != nil {
-			silent = append(silent, element("p", class("warn"), name(src.Label), words(" does not answer: "+err.Error())))
+			silent = append(silent, mute(src, err))
 		}
 		for _, q := range list {
 			all = append(all, item{src, q})
@@ -44,6 +44,11 @@ func (s *Server) waiting(ctx context.Context) (all []item, silent pieces) {
 	}
 	slices.SortStableFunc(all, func(a, b item) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
 	return all, silent
+}
+
+// mute says of a source that it did not say.
+func mute(src *Source, err error) piece {
+	return element("p", class("warn"), name(src.Label), words(" does not answer: "+err.Error()+"."))
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
@@ -132,11 +137,10 @@ func gist(v *approval.View) piece {
 
 // asks is who wants what, in a sentence.
 func asks(v *approval.View) piece {
-	switch v.Headline {
-	case v.From + " requests permission to execute " + v.Tool:
+	switch {
+	case v.AsksForTool():
 		return pieces{name(v.From), words(" asks to run "), name(v.Tool)}
-	}
-	if v.AboutPolicy {
+	case v.AboutPolicy:
 		return words(v.Headline)
 	}
 	return element("bdi", words(v.Headline))

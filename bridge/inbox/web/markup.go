@@ -113,6 +113,11 @@ func each[T any](all []T, f func(T) piece) piece {
 // its words nor its direction of writing get out of.
 func name(s string) piece { return element("bdi", class("name"), words(s)) }
 
+// fact is one in a list of them, by its name; nil where nothing is said.
+func fact(name, said string) piece {
+	return when(said != "", pieces{element("dt", words(name)), element("dd", element("bdi", words(said)))})
+}
+
 // hidden is what a form sends beside what people fill in.
 func hidden(name, value string) piece {
 	return element("input", attribute{"type", "hidden"}, attribute{"name", name}, exact{"value", value})

@@ -191,3 +191,11 @@ func TestAListLooksAtAQuestionOnce(t *testing.T) {
 		t.Errorf("it is there still:\n%s", now)
 	}
 }
+
+// An answer to a question of a bridge that had ended was told nothing of itself.
+func TestAnAnswerToABridgeThatEndedIsToldThatItDecidedNothing(t *testing.T) {
+	b := within(t, serve(t))
+	if got := b.post("/q/none/x", url.Values{"do": {"allow"}, "digest": {"x"}}); got.status != http.StatusNotFound || !strings.Contains(got.body, "does not run any more. Nothing was decided.") {
+		t.Errorf("%d: %s", got.status, got.body)
+	}
+}

@@ -23,7 +23,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong 
 	at := place{r.PathValue("bridge"), r.PathValue("id")}
 	src := s.source(at.bridge)
 	if src == nil {
-		s.page(w, r, http.StatusNotFound, s.over(at, "This bridge does not run any more."))
+		s.page(w, r, http.StatusNotFound, s.over(at, strings.TrimSpace("This bridge does not run any more. "+wrong)))
 		return
 	}
 	v, err := src.Show(r.Context(), at.id)
@@ -85,9 +85,6 @@ func argumentsAre(v *approval.View) string {
 // circumstances are what stands behind the arguments. Those of them that change while one
 // looks are kept as they are now.
 func circumstances(v *approval.View) piece {
-	fact := func(name, said string) piece {
-		return when(said != "", pieces{element("dt", words(name)), element("dd", element("bdi", words(said)))})
-	}
 	var rest pieces
 	for _, f := range v.Facts {
 		switch f.Name {
@@ -142,7 +139,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	at := place{r.PathValue("bridge"), r.PathValue("id")}
 	src := s.source(at.bridge)
 	if src == nil {
-		s.show(w, r, http.StatusGone, "Nothing was decided.")
+		s.show(w, r, http.StatusNotFound, "Nothing was decided.")
 		return
 	}
 	outcome, err := decide(r.Context(), src, at.id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
