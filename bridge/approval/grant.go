@@ -132,9 +132,9 @@ const (
 )
 
 // granted finds what lets a call run unasked, nil if nothing does. The tool must
-// be what it was. A plan was agreed to as such, whatever is offered to be remembered. The terms of now must allow it too: they still offer to
+// be what it was. The terms of now must allow it too: they still offer to
 // remember it, ask for no more people than agreed then, and would still let
-// those decide.
+// those decide. A plan was agreed to as such, whatever they offer to remember.
 func (d *Desk) granted(p *pending) *agreement {
 	d.endOldGrants()
 	t := &p.q.Terms

@@ -25,8 +25,9 @@ func (d *Desk) Judged(now time.Time, id string, v policy.Decision) []Act {
 	if p == nil {
 		return d.out
 	}
-	p.published = nil                                                                                                                  // another policy hides other arguments
-	p.q.Terms.Remember = slices.DeleteFunc(slices.Clone(p.q.Terms.Remember), func(k string) bool { return slices.Contains(wider, k) }) // and may deny part of what that covers
+	// Another policy hides other arguments, and may deny part of what a wider yes covers.
+	p.published = nil
+	p.q.Terms.Remember = slices.DeleteFunc(slices.Clone(p.q.Terms.Remember), func(k string) bool { return slices.Contains(wider, k) })
 	switch {
 	case v.Verdict == policy.Allow:
 	case v.Verdict == policy.Ask && v.Ask != nil:

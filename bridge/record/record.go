@@ -37,7 +37,7 @@ type Record struct {
 	Digest   string   `json:"digest,omitempty"` // of what was asked, the short form
 	Modified []string `json:"modified,omitempty"`
 	Grant    string   `json:"grant,omitempty"` // id of the remembered yes that a decision rests on or, with Keep, has made
-	Keep     string   `json:"keep,omitempty"`  // how long it is remembered: session, always or, of a plan, plan
+	Keep     string   `json:"keep,omitempty"`  // how long, or how far, it is remembered: session, folder, tool, always or, of a plan, plan
 
 	// Covers is what the arguments may be of a call that rests on a remembered yes for a folder
 	// or a tool, as a plan has it, by the decision that made it.
