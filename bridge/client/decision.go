@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// CallWithin is Call with a limit of time, and with why it is made, in words; "" says nothing. Its errors are those of Call, [ErrNoAnswer] when
-// the time is over, and an [*UndecidedError] where it ends while people decide. A bridge that
+// CallWithin is Call with a limit of time, and with why it is made, in words; "" says nothing. Its
+// errors are those of Call, [ErrNoAnswer] when the time is over, and an [*UndecidedError] where it ends while people decide. A bridge that
 // does not say that they do is waited for as for any call.
 func (c *Client) CallWithin(ctx context.Context, to, tool string, arguments []byte, why string, l Limit) (Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
