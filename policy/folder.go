@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a type here
+	shown "github.com/mcpx-protocol/mcpx-bridge/bridge/text" // text is a function here
 )
 
 // Folder says why a path names no folder that something could be held to be in, "" if it

@@ -220,9 +220,12 @@ func (v *value) member(key string) *value {
 
 // put makes room for what is not known, and reports whether there is any.
 func (v *value) put(steps []string, o Open) bool {
+	if v.kind != isObject || len(steps) == 0 {
+		return false
+	}
 	member := v.member(steps[0])
 	switch {
-	case v.kind != isObject, len(steps) == 0, len(steps) == 1 && member != nil:
+	case len(steps) == 1 && member != nil:
 		return false
 	case member == nil:
 		v.keys, v.items = append(slices.Clip(v.keys), steps[0]), append(slices.Clip(v.items), value{kind: isObject})
