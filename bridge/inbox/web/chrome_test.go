@@ -79,12 +79,14 @@ func (b *tab) live() {
 	b.until("document.getElementById('link-state').textContent.startsWith('Live')")
 }
 
-// press presses what a person reads on a button, and waits for the page behind it.
+// press presses what a person reads on a button once it can be pressed, and waits for the page
+// behind it. What a click before it set off may still be on its way: a browser tells a page after
+// the next key or click that a value was opened, if that comes at once.
 func (b *tab) press(name string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, chromium.Patience)
 	defer cancel()
-	if _, err := chromedp.RunResponse(ctx, chromedp.Click(`//button[normalize-space()="`+name+`"]`)); err != nil {
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click(`//button[normalize-space()="`+name+`" and not(@disabled)]`)); err != nil {
 		b.t.Fatalf("%s: %v, on\n%.3000s", name, err, b.page())
 	}
 }
