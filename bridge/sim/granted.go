@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -44,10 +45,24 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 			n++
 		}
 	}
-	args := g.args == string(cl.args) && g.beside == cl.beside || g.keep == "tool" && g.beside == "" && cl.beside == "" && likeNames(g.args, string(cl.args))
+	args := g.args == string(cl.args) && g.beside == cl.beside && g.keep != "folder" || isWider(g.keep) && g.beside == "" && cl.beside == "" && likeNames(g.args, string(cl.args)) &&
+		(g.keep == "tool" || inFolder(noteOf(string(cl.args)), path.Dir(noteOf(g.args))))
 	same := g.version == cl.version || c.listedLate && g.version == c.listedSure[cl.tool]
 	return same && g.caller == cl.from && g.tool == cl.tool && args && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
 		slices.Contains(w.remember, g.keep) && n >= w.need
+}
+
+// isWider: a yes kept so is for more than the same arguments.
+func isWider(keep string) bool { return keep == "folder" || keep == "tool" }
+
+// noteOf is the one argument that a note has.
+func noteOf(args string) string {
+	var note map[string]any
+	if json.Unmarshal([]byte(args), &note) != nil {
+		return ""
+	}
+	n, _ := note["n"].(string)
+	return n
 }
 
 // likeNames: two objects have members of the same names.
@@ -95,7 +110,7 @@ func (c *checker) remember(cl *claim, r record.Record) {
 	}
 	if len(g.by) > 0 {
 		c.grants = append(c.grants, g)
-		if g.keep == "tool" {
+		if isWider(g.keep) {
 			return
 		}
 		g.keep = "session" // what the file cannot say is kept no longer

@@ -36,6 +36,7 @@ func (w *world) start() {
 		},
 		Audit: ledger{p}, Told: func(a approval.Act) { tell(a); w.local.told(p, a) }, Noted: p.note, Emit: p.hear,
 		Remember: p.remember,
+		Look:     p.look,
 		Now:      p.now,
 	})
 	p.inbox, tell = node.InboxOf("fs", "lobby", p.sidecar)

@@ -161,6 +161,8 @@ func (p *person) decide(l *letter) string {
 		return yesTo(l, fmt.Sprintf(`,"uses1":%d`, p.mind.IntN(4)))
 	case l.offers("amount") && p.mind.chance(.5):
 		return yesTo(l, fmt.Sprintf(`,"amount":%d`, pick(p.mind, 1, 7, 42, 50, 99, 100, 101, -3)))
+	case l.offersFor("folder") && p.mind.chance(.5):
+		return yesTo(l, `,"remember":"folder"`)
 	case l.offersFor("tool") && p.mind.chance(.5):
 		return yesTo(l, `,"remember":"tool"`)
 	case l.offers("remember") && p.mind.chance(.6):

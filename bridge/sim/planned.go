@@ -61,9 +61,10 @@ func (cl *claim) covers(args []byte) bool {
 	var p struct {
 		Items []struct {
 			Args map[string]struct {
-				Is  string
-				In  []string
-				Any bool
+				Is    string
+				In    []string
+				Any   bool
+				Under string
 			}
 		}
 	}
@@ -72,7 +73,7 @@ func (cl *claim) covers(args []byte) bool {
 		return false
 	}
 	may := p.Items[0].Args["/n"]
-	return may.Any || may.Is == note["n"] || slices.Contains(may.In, note["n"])
+	return may.Any || may.Under != "" && inFolder(note["n"], may.Under) || may.Is == note["n"] || slices.Contains(may.In, note["n"])
 }
 
 // leftTo: those who agreed to the plan that a claim rests on may decide about it as a policy

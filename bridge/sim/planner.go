@@ -2,8 +2,12 @@ package sim
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -29,7 +33,7 @@ func (p *person) plan(d dice) {
 	s := said{id: p.fresh("plan"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: planMethod, tool: "note"}
 	s.rpc = fmt.Append(nil, p.serial)
 	s.uses, s.counts = 1+d.IntN(3), pick(d, 10*time.Second, time.Minute, 10*time.Minute)
-	n := pick(d, `{"is":"note-0"}`, `{"in":["note-0","note-1"]}`, `{"any":true}`, `{"is":"note-7"}`)
+	n := pick(d, `{"is":"note-0"}`, `{"in":["note-0","note-1"]}`, `{"any":true}`, `{"is":"note-7"}`, `{"under":"/srv/notes"}`, `{"under":"/srv/notes"}`)
 	if d.chance(.05) {
 		n = `{"regex":"."}`
 		s.flaw = "is no plan"
@@ -52,7 +56,7 @@ func (p *person) note(d dice) {
 		return
 	}
 	s := said{id: p.fresh("note"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "tools/call", tool: "note"}
-	s.rpc, s.args = fmt.Append(nil, p.serial), fmt.Appendf(nil, `{"n":"note-%d"}`, pick(d, 0, 0, 0, 1, 2))
+	s.rpc, s.args = fmt.Append(nil, p.serial), fmt.Appendf(nil, `{"n":"%s"}`, pick(d, "note-0", "note-0", "note-0", "note-1", "note-2", "/srv/notes/a", "/srv/notes/b/c", "/srv/notes/out/d", "/srv/other"))
 	if d.chance(.15) {
 		s.beside = `{"task":{"ttl":1}}`
 	}
@@ -60,4 +64,26 @@ func (p *person) note(d dice) {
 	if d.chance(.2) {
 		p.w.after(d.between(0, 5*time.Second), func() { p.w.topic.send(f) })
 	}
+}
+
+// inFolder: a note is in a folder where the world has it. The one link of the world leads out of
+// its folder.
+func inFolder(note, folder string) bool {
+	const link = "/srv/notes/out"
+	return strings.HasPrefix(note, folder+"/") && strings.HasPrefix(note, link) == strings.HasPrefix(folder, link)
+}
+
+// look follows the links of paths as the world has them, late at times, or not at all.
+func (p *process) look(l engine.Look) bool {
+	if p.dice.chance(.05) {
+		return false
+	}
+	p.w.after(p.dice.between(0, pick(p.dice, 2*time.Millisecond, 2*time.Second)), func() {
+		if p.alive() {
+			p.met("Looked")
+			p.sidecar.Handle(engine.Looked{Ticket: l.Ticket, Inside: slices.DeleteFunc(l.Places, func(at plan.Place) bool { return !inFolder(at.Path, at.Folder) })})
+			p.settle()
+		}
+	})
+	return true
 }

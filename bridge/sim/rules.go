@@ -113,7 +113,7 @@ func (b *rulebook) wider() *rulebook {
 	for _, tool := range ruled {
 		w := b.ways[tool]
 		if len(w.remember) > 0 {
-			w.remember = append(slices.Clone(w.remember), "tool")
+			w.remember = append(slices.Clone(w.remember), "folder", "tool")
 		}
 		s.ways[tool] = w
 	}
@@ -210,6 +210,9 @@ func (w way) writeAsk(s *strings.Builder, tool string) {
 	}
 	if w.remember != nil {
 		fmt.Fprintf(s, "    remember: [%s]\n", strings.Join(w.remember, ", "))
+		if slices.Contains(w.remember, "folder") {
+			s.WriteString("    folder: /n\n")
+		}
 	}
 }
 
