@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
+	ahead "github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -80,8 +80,7 @@ func (p *process) look(l engine.Look) bool {
 	}
 	p.w.after(p.dice.between(0, pick(p.dice, 2*time.Millisecond, 2*time.Second)), func() {
 		if p.alive() {
-			p.met("Looked")
-			p.sidecar.Handle(engine.Looked{Ticket: l.Ticket, Inside: slices.DeleteFunc(l.Places, func(at plan.Place) bool { return !inFolder(at.Path, at.Folder) })})
+			p.sidecar.Handle(engine.Looked{Ticket: l.Ticket, Inside: slices.DeleteFunc(l.Places, func(at ahead.Place) bool { return !inFolder(at.Path, at.Folder) })})
 			p.settle()
 		}
 	})
