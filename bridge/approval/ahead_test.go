@@ -19,6 +19,11 @@ func TestAPlanHidesWhatACallHides(t *testing.T) {
 	ahead := deploy("alice", "local")
 	ahead.Method, ahead.Tool, ahead.Prints = plan.Method, "", []string{"f1"}
 	ahead.Args = []byte(`{"items":[{"tool":"login","uses":1,"args":{"/password":{"is":"hunter2"},"/path":{"under":"/srv/hunter2"}}}],"seconds":9}`)
+	of, err := plan.Parse(ahead.Args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead.Terms.Edit = EditsOf(of)
 	wide := deploy("alice", "local")
 	wide.Args, wide.Terms.Remember, wide.Terms.Folder = []byte(`{"path":"/srv/hunter2/a"}`), []string{"once", "folder"}, "/path"
 	for what, q := range map[string]Question{"a plan": ahead, "a wider yes": wide} {

@@ -41,6 +41,12 @@ stderr, with the reason; the proposal's id is there too, and who is asked if peo
 have to agree. It waits for them as call does, or as --timeout says. An interrupt,
 --timeout or --ttl withdraws the proposal. A call that has begun is not undone.
 
+With --plan it asks PEER once for leave for calls to come by --id, and prints the
+plan's id. FILE says which, how often, and for how many seconds; an argument is, is
+in, is under a folder, or is any:
+{"items": [{"tool": "write_file", "uses": 9, "args": {"/path": {"under": "/srv"},
+"/mode": {"in": [1, 2]}, "/content": {"any": true}}}], "seconds": 1800}
+
 Exit codes: 0 it was done, 1 the tool says it failed, 8 it was refused, by PEER
 or by everybody who could do it, 9 nobody decided or did it in time, or somebody
 took this seat, 130 interrupted.`,
