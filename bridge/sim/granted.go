@@ -52,9 +52,6 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 		slices.Contains(w.remember, g.keep) && n >= w.need
 }
 
-// isWider: a yes kept so is for more than the same arguments.
-func isWider(keep string) bool { return keep == "folder" || keep == "tool" }
-
 // noteOf is the one argument that a note has.
 func noteOf(args string) string {
 	var note map[string]any

@@ -3,12 +3,14 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
+	ahead "github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -263,3 +265,17 @@ func (l ledger) Sync(done func(error)) { l.p.w.disk.sync(l.p, done) }
 func (l ledger) Err() error            { return l.p.w.log.err }
 
 var errWayFull = errors.New("the way out is full")
+
+// look follows the links of paths as the world has them, late at times, or not at all.
+func (p *process) look(l engine.Look) bool {
+	if p.dice.chance(.05) {
+		return false
+	}
+	p.w.after(p.dice.between(0, pick(p.dice, 2*time.Millisecond, 2*time.Second)), func() {
+		if p.alive() {
+			p.sidecar.Handle(engine.Looked{Ticket: l.Ticket, Inside: slices.DeleteFunc(l.Places, func(at ahead.Place) bool { return !inFolder(at.Path, at.Folder) })})
+			p.settle()
+		}
+	})
+	return true
+}

@@ -2,12 +2,8 @@ package sim
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
-	ahead "github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -64,25 +60,4 @@ func (p *person) note(d dice) {
 	if d.chance(.2) {
 		p.w.after(d.between(0, 5*time.Second), func() { p.w.topic.send(f) })
 	}
-}
-
-// inFolder: a note is in a folder where the world has it. The one link of the world leads out of
-// its folder.
-func inFolder(note, folder string) bool {
-	const link = "/srv/notes/out"
-	return strings.HasPrefix(note, folder+"/") && strings.HasPrefix(note, link) == strings.HasPrefix(folder, link)
-}
-
-// look follows the links of paths as the world has them, late at times, or not at all.
-func (p *process) look(l engine.Look) bool {
-	if p.dice.chance(.05) {
-		return false
-	}
-	p.w.after(p.dice.between(0, pick(p.dice, 2*time.Millisecond, 2*time.Second)), func() {
-		if p.alive() {
-			p.sidecar.Handle(engine.Looked{Ticket: l.Ticket, Inside: slices.DeleteFunc(l.Places, func(at ahead.Place) bool { return !inFolder(at.Path, at.Folder) })})
-			p.settle()
-		}
-	})
-	return true
 }

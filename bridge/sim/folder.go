@@ -1,0 +1,13 @@
+package sim
+
+import "strings"
+
+// inFolder: a note is in a folder where the world has it. The one link of the world leads out of
+// its folder.
+func inFolder(note, folder string) bool {
+	const link = "/srv/notes/out"
+	return strings.HasPrefix(note, folder+"/") && strings.HasPrefix(note, link) == strings.HasPrefix(folder, link)
+}
+
+// isWider: a yes kept so is for more than the same arguments.
+func isWider(keep string) bool { return keep == "folder" || keep == "tool" }
