@@ -1,8 +1,10 @@
 package node
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"sync"
@@ -14,11 +16,12 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
-// A haltFile is there while a bridge is halted, and says how: a run that finds it is halted
+// A haltFile is there while a bridge is halted in a topic, and says how: a run that finds it is halted
 // from its beginning. So is one whose record ends halted, whatever became of the file: who
 // takes that away has not resumed the bridge.
 type haltFile struct {
-	path string
+	path    string
+	earlier string // where versions kept it that did not ask for the topic: for all who have the id
 
 	mu sync.Mutex // of who changes it, so that what is true last stays
 }
@@ -29,16 +32,25 @@ var localPerson = approval.Who{Door: approval.Local}.String()
 // maxHaltFile is more than any has, in bytes.
 const maxHaltFile = 64 << 10
 
-// openHalted tells the Engine whether an earlier run was halted.
+// openHalted tells the Engine whether an earlier run was halted. A bridge of our id in another
+// topic has a file of its own, so that who resumes that one has not resumed us.
 func (p *plan) openHalted(id string) *haltFile {
-	f := &haltFile{path: filepath.Join(p.o.State.File("halted"), id+".json")}
-	p.engine.Halted = f.read()
+	dir, topic := p.o.State.File("halted"), sha256.Sum256([]byte(p.engine.Topic))
+	f := &haltFile{path: filepath.Join(dir, fmt.Sprintf("%s~%x.json", id, topic[:4])), earlier: filepath.Join(dir, id+".json")}
+	if p.engine.Halted = readHalted(f.path); p.engine.Halted != nil {
+		return f
+	}
+	if p.engine.Halted = readHalted(f.earlier); p.engine.Halted != nil {
+		if err := f.keep(func() *engine.Halted { return p.engine.Halted }); err != nil {
+			p.o.Log.Warn("the bridge is halted, but may not be after a restart", "error", err)
+		}
+	}
 	return f
 }
 
-// read is how an earlier run was halted, nil if it was not. What cannot be read is a halt too.
-func (f *haltFile) read() *engine.Halted {
-	raw, err := private.Read(f.path, maxHaltFile, private.Care{Check: private.Closed})
+// readHalted is how an earlier run was halted, nil if it was not. What cannot be read is a halt too.
+func readHalted(path string) *engine.Halted {
+	raw, err := private.Read(path, maxHaltFile, private.Care{Check: private.Closed})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -65,7 +77,7 @@ func (f *haltFile) keep(now func() *engine.Halted) error {
 	defer f.mu.Unlock()
 	h := now()
 	if h == nil {
-		return private.Delete(nil, f.path)
+		return errors.Join(private.Delete(nil, f.path), private.Delete(nil, f.earlier))
 	}
 	raw, err := json.Marshal(shownHalt(h))
 	if err != nil {
