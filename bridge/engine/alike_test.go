@@ -85,6 +85,18 @@ func TestAProposalWithASiblingKeyIsInvalid(t *testing.T) {
 	}
 }
 
+// Seed 2508: whoever gave a reason too ended the bridge.
+func TestAnAmbiguousProposalOrRequestForOneMaySayWhy(t *testing.T) {
+	const two = `{"name":"read_file","Name":"write_file","arguments":{"path":"/a"},"_meta":{"mcpx/justification":"because"}}`
+	s := proposalStage(t, "mcpx/v0.1", "fulfil: policy")
+	s.says("bob", "p1", wire.Proposal, "tools/call", "read_file", "", `{"method":"tools/call","params":`+two+`}`)
+	s.rejected("invalid")
+	s.proposes("bob", "p2", "carol", "read_file", path, "")
+	s.frames = nil
+	s.says("bob", "r1", wire.Request, "tools/call", "read_file", "p2", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+two+`}`)
+	s.refused(-32602, `\"Name\" for \"name\"`)
+}
+
 // What is not for us is dropped as what cannot be read, and nobody answers it.
 func TestAnAmbiguousRequestToSomebodyElseIsTheirs(t *testing.T) {
 	s := newStage(t, "mcpx/v0.1")

@@ -387,7 +387,7 @@ func about(l *proposal.Life) record.Record {
 // contentSum is equal for those that ask for the same, however it is spelled, and whyever; of what is
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func contentSum(env *wire.Envelope) [32]byte {
-	if inflight.MayJustify(&env.Message) {
+	if env.Wrong == nil && inflight.MayJustify(&env.Message) {
 		_, env = takeWhy(env)
 	}
 	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)

@@ -37,7 +37,8 @@ func unjustifiable(m *jsonrpc.Message) (refusal.Refusal, bool) {
 	return refusal.InvalidParams(`_meta["` + approval.JustificationKey + `"] must be a text of 1 to ` + strconv.Itoa(whyMax) + " bytes"), true
 }
 
-// takeWhy parts a request into why its caller makes it, "" if it does not say, and the rest.
+// takeWhy parts a request into why its caller makes it, "" if it does not say, and the rest. The request
+// can be read in one way only.
 func takeWhy(env *wire.Envelope) (why string, rest *wire.Envelope) {
 	m := &env.Message
 	raw := justification(m)
