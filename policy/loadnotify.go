@@ -69,7 +69,25 @@ func (l *loader) notify(at item) {
 			l.wrong(names[c.Name], Meant(to, slices.Sorted(maps.Keys(names))), "notify.%s.escalate: there is no channel %q", c.Name, to)
 		}
 	}
+	l.onePersonEach(names)
 	slices.SortFunc(l.p.channels, func(a, b Channel) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// onePersonEach refuses who would answer as two participants by channels of a kind, and so count
+// twice where several must agree. A channel alone has each id once.
+func (l *loader) onePersonEach(names map[string]item) {
+	type person struct{ kind, id string }
+	first := map[person]Channel{}
+	for _, c := range l.p.channels {
+		for _, id := range slices.Sorted(maps.Keys(c.People)) {
+			at := person{c.Kind, id}
+			if o, had := first[at]; had && o.People[id] != c.People[id] {
+				l.wrong(names[c.Name], "one person is one participant", "notify.%s.people: %s is %s here, and %s at %s (line %d)", c.Name, id, c.People[id], o.People[id], o.Name, o.Line)
+			} else if !had {
+				first[at] = c
+			}
+		}
+	}
 }
 
 // channel reads one channel.

@@ -87,6 +87,26 @@ func TestAChannelThatCannotWorkIsAMistakeInTheFile(t *testing.T) {
 	}
 }
 
+// Where several must agree, each is somebody else: so nobody answers as two, by whatever channels
+// of a kind.
+func TestNobodyAnswersAsTwo(t *testing.T) {
+	const one = "{telegram: 7, token: '${T}', trust: answers, people: {41: ann, 42: cy}}"
+	for text, want := range map[string]string{
+		"{telegram: 8, token: '${U}', trust: answers, people: {43: ben, 41: ben}}":                  "p.yaml:5:3: notify.y.people: 41 is ben here, and ann at x (line 4)",
+		"{telegram: 8, token: '${U}', trust: answers, people: {41: ann}}":                           "",
+		"{telegram: 8, token: '${U}', api: 'https://t.example', trust: answers, people: {41: ben}}": "41 is ben here",
+		"{slack: C1, token: '${U}', app_token: '${A}', trust: answers, people: {41: ben}}":          "",
+		"{telegram: 8, token: '${U}', trust: answers, people: {44: ann, 45: ben}}":                  "",
+		"{telegram: 8, token: '${U}', trust: answers, people: {44: ann, 44: ben}}":                  "44",
+		"{telegram: 8, token: '${U}', trust: answers, people: {44: ann, '44': ben}}":                "44",
+	} {
+		_, err := policy.Load("p.yaml", fmt.Appendf(nil, "version: 1\ndefault: ask\nnotify:\n  x: %s\n  y: %s\n", one, text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
 // Whoever can write the file could send questions elsewhere, have a command run as its owner, or
 // answer: that waits for a yes. What only tells later, or less, counts at once.
 func TestAChannelThatIsNewOrBelievedIsAskedAbout(t *testing.T) {
