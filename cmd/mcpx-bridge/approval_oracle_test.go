@@ -404,6 +404,7 @@ func (p play) o61(*testing.T) {
 
 // Seconds pass in these.
 func TestOraclesOfApprovalsThatTakeTime(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		t.Parallel()
 		g, s := perform(t, d, ruled(t, askRules))

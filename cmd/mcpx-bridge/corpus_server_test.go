@@ -288,6 +288,7 @@ var badServers = map[string]func(*testing.T, badInput){
 }
 
 func TestBadServers(t *testing.T) {
+	t.Parallel()
 	for _, c := range of(t, "child-proc") {
 		f := badServers[c.ID]
 		if f == nil {

@@ -46,6 +46,7 @@ func playServer() {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		Setup:         privateState,

@@ -203,6 +203,7 @@ func (p play) o72(*testing.T) {
 }
 
 func TestOraclesOfProposalsThatAreFulfilled(t *testing.T) {
+	t.Parallel()
 	withProposals(t, fulfils, func(t *testing.T, p play) {
 		p.oracle(t, "O67 what must not be served is refused at once", p.o67)
 		p.oracle(t, "O74 it is served when somebody agrees", p.o74)

@@ -77,6 +77,7 @@ func (h *hall) proposal(env, payload string) string {
 
 // The flow of seed 000: who is busy says so, and the second serves it.
 func TestWhoIsBusySaysSoAndTheSecondServes(t *testing.T) {
+	t.Parallel()
 	for _, d := range []tongue{d1, mew4} {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()

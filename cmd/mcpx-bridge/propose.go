@@ -31,19 +31,17 @@ func (p *program) proposeCommand() *cobra.Command {
 		Short: "Propose a tool call that somebody else is to make",
 		Long: `Propose a tool call that somebody else is to make, and wait for the result.
 
-With PEER the proposal goes to that participant alone, else to all. A participant
-that can and may makes the call, after people have agreed if the rules want that.
-A bridge serves by itself only proposals that name it, with PEER or --preferred,
-unless its owner's policy has "broadcast: true". Give arguments as to call.
+With PEER the proposal goes to that participant alone, else to all. Who can and
+may makes the call, after people have agreed if the rules want that. A bridge
+serves by itself only what names it, with PEER or --preferred, unless its owner's
+policy has "broadcast: true". Give arguments as to call.
 
-It prints the result as call does. A participant that refuses says so at once, on
-stderr, with the reason; the proposal's id is there too, and who is asked if people
-have to agree. It waits for them as call does, or as --timeout says. An interrupt,
---timeout or --ttl withdraws the proposal. A call that has begun is not undone.
+It prints the result as call does. Who refuses says so at once, on stderr, with the
+reason, the proposal's id and who is asked. It waits as call does, or as --timeout
+says. An interrupt, --timeout or --ttl withdraws it; a call that began goes on.
 
 With --plan it asks PEER once for leave for calls to come by --id, and prints the
-plan's id. FILE says which, how often, and for how many seconds; an argument is, is
-in, is under a folder, or is any:
+plan's id. An argument is, is in, is under a folder, or is any:
 {"items": [{"tool": "write_file", "uses": 9, "args": {"/path": {"under": "/srv"},
 "/mode": {"in": [1, 2]}, "/content": {"any": true}}}], "seconds": 1800}
 
@@ -51,7 +49,6 @@ Exit codes: 0 it was done, 1 the tool says it failed, 8 it was refused, by PEER
 or by everybody who could do it, 9 nobody decided or did it in time, or somebody
 took this seat, 130 interrupted.`,
 		Example: `  mcpx-bridge propose filesystem write_file path=/tmp/notes.txt content=hello
-  mcpx-bridge propose run_tests --preferred builder --fallback 10s
   mcpx-bridge propose deploy '{"to":"staging"}' --preferred ops --exclusive
   mcpx-bridge propose notes --plan plan.json --id intern`,
 		Annotations: map[string]string{help.Rarely: "reason"}, // --why was called so once, and scripts have it
@@ -71,7 +68,7 @@ took this seat, 130 interrupted.`,
 	timeFlag(f, &p.s.Offer.TTL, "ttl", 0, "nobody may begin after a `TIME` like 30s, at most 10m (default no end but --timeout)")
 	f.StringVar(&p.s.Offer.Why, "why", "", "why, in a `SENTENCE` for the approvers; all in the topic read it")
 	f.StringVar(&p.s.Offer.Why, "reason", "", "the same as --why, a `SENTENCE`")
-	f.StringVar(&p.s.Offer.Plan, "plan", "", "ask PEER for leave for the calls that `FILE` lists, as JSON, or - for stdin; docs/proposals.md has its form. They run unasked then for the same --id, and grants revoke ends that")
+	f.StringVar(&p.s.Offer.Plan, "plan", "", "ask PEER for leave for the calls in `FILE`, or - for stdin; docs/proposals.md has its form. They run unasked then for the same --id, and grants revoke ends that")
 	p.s.Offer.styleFlag(f)
 	return cmd
 }

@@ -192,6 +192,7 @@ func TestProposeGaveUpOnWhoMayServeUnderAPlainWord(t *testing.T) {
 // One for all goes on when some will not, until the time is over; then it is
 // taken back, and that in the style in which it was made.
 func TestProposeToAllOutlastsRejects(t *testing.T) {
+	t.Parallel()
 	spoken(t, func(t *testing.T, d tongue) {
 		t.Parallel()
 		g, s := begin(t, d, "echo", `{"text":"x"}`, "--timeout", "4s")

@@ -99,6 +99,7 @@ func TestEveryTrapHasItsTest(t *testing.T) {
 var eachTry = []string{"--log-level", "debug"}
 
 func TestAnOutageLongerThanTheFirstRetryIsSurvived(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d tongue) {
 		t.Parallel()
 		g, s := perform(t, d, launch{flags: eachTry})

@@ -16,6 +16,7 @@ import (
 // answer asks once more, in the same envelope. Whatever the link does, nothing
 // runs twice or unrecorded, no call has two results, and the log is whole.
 func TestNothingRunsTwiceOverABadLink(t *testing.T) {
+	t.Parallel()
 	for _, w := range []struct {
 		name  string
 		mood  mood
