@@ -37,8 +37,8 @@ serves by itself only what names it, with PEER or --preferred, unless its owner'
 policy has "broadcast: true". Give arguments as to call.
 
 It prints the result as call does. Who refuses says so at once, on stderr, with the
-reason, the proposal's id and who is asked. It waits as call does, or as --timeout
-says. An interrupt, --timeout or --ttl withdraws it; a call that began goes on.
+reason, the proposal's id and who is asked. It waits as call does. An interrupt,
+--timeout or --ttl withdraws it, if the call has not begun.
 
 With --plan it asks PEER once for leave for calls to come by --id, and prints the
 plan's id. An argument is, is in, is under a folder, or is any:
