@@ -459,6 +459,20 @@ func (s *Sidecar) Running() int {
 	return s.engine.Running()
 }
 
+// Calls counts those of this run; see [engine.Engine.Calls].
+func (s *Sidecar) Calls() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Calls()
+}
+
+// Here are those in the topic beside us; see [engine.Engine.Here].
+func (s *Sidecar) Here() (ids []string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Here()
+}
+
 // Occupied reports whether the server is at work for a participant, or may be; see
 // [engine.Engine.Occupied].
 func (s *Sidecar) Occupied() bool {

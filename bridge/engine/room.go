@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,15 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 		}
 	})
 }
+
+// Here are those whom presence has in the topic beside us, by their ids, in no order; false: we
+// have no seat, and so nobody knows.
+func (e *Engine) Here() (ids []string, known bool) {
+	return slices.Collect(maps.Keys(e.room.peers)), e.room.seated
+}
+
+// Calls counts what was asked of the server by others in this run, whatever became of it.
+func (e *Engine) Calls() uint64 { return e.calls.Named }
 
 // gone forgets somebody who has left.
 func (e *Engine) gone(id string) {

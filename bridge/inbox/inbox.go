@@ -77,7 +77,9 @@ type Status struct {
 	PID        int    `json:"pid,omitempty"`
 	Version    string `json:"version"`
 
-	Halted *Halted `json:"halted,omitempty"` // nil: it is not
+	Halted *Halted `json:"halted,omitempty"`            // nil: it is not
+	Calls  *int    `json:"calls_last_minute,omitempty"` // what was asked of the server, lists too, whatever became of it; nil: not known
+	Here   *Here   `json:"here,omitempty"`              // nil: not known, as without a seat
 }
 
 // Halted is how a bridge is halted.

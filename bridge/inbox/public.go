@@ -61,8 +61,8 @@ type Publisher interface {
 
 // Public is the Inbox as it may leave this machine, in notifications or by a page that
 // is reached from elsewhere. Arguments are redacted and cut; lists and grants have
-// none, as nobody redacted those. There are no commands, files and process ids, and no
-// words in which somebody said why.
+// none, as nobody redacted those. There are no commands, files and process ids, nobody
+// who is merely here, and no words in which somebody said why.
 func Public(in Publisher) Inbox { return public{in} }
 
 type public struct{ Publisher }
@@ -75,7 +75,7 @@ func (p public) Status(ctx context.Context) (Status, error) {
 	if s.Halted != nil {
 		s.Halted = &Halted{By: s.Halted.By, Since: s.Halted.Since}
 	}
-	s.Server, s.Policy, s.Audit, s.PID = "", "", "", 0
+	s.Server, s.Policy, s.Audit, s.PID, s.Here = "", "", "", 0, nil
 	return s, err
 }
 

@@ -42,6 +42,7 @@ type place struct {
 	audit     *audit.Log // nil if no record is kept
 	kept      *remembered
 	halt      *haltFile
+	pace      *pace // nil: nobody counts
 }
 
 var (
@@ -154,6 +155,13 @@ func (l *localInbox) Status(context.Context) (inbox.Status, error) {
 	s.ID, s.Topic = p.id, p.topic
 	s.Gateway, _ = p.where()
 	s.Halted = shownHalt(p.sidecar.Halted())
+	if ids, known := p.sidecar.Here(); known {
+		s.Here = inbox.HereOf(ids)
+	}
+	if p.pace != nil {
+		calls := p.pace.minute(p.sidecar.Calls())
+		s.Calls = &calls
+	}
 	s.Pending, s.PolicyHash, s.Audit = len(p.sidecar.Pending(0, 0)), p.sidecar.Policy().Hash(), "off"
 	if p.audit != nil {
 		s.Audit = p.audit.Path()

@@ -64,7 +64,8 @@ type Node struct {
 	halt    *haltFile
 	looker  looker
 	audit   *audit.Log // nil if no record is kept
-	disown  func()     // when the server is gone
+	pace    pace
+	disown  func() // when the server is gone
 
 	pid      atomic.Int64 // the server's process, 0 while there is none
 	tools    atomic.Int64
@@ -164,7 +165,7 @@ func (n *Node) join() {
 	o.Look = n.looker.look
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
-	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.halt})
+	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.halt, &n.pace})
 	close(n.joined)
 }
 
@@ -243,7 +244,7 @@ func (n *Node) close(err error) error {
 
 // parts is what it takes to be in the topic.
 func (n *Node) parts() []func(context.Context) error {
-	return []func(context.Context) error{n.keepSeat, n.sidecar.Run, n.keepRules, n.keepWitness, n.keepSocket, n.keepNotifying, n.keepGrants, n.afterStart}
+	return []func(context.Context) error{n.keepSeat, n.sidecar.Run, n.keepRules, n.keepWitness, n.keepSocket, n.keepNotifying, n.keepGrants, n.keepPace, n.afterStart}
 }
 
 func (n *Node) fromServer() fromServer { return fromServer{n.sidecar, n.inbox, &n.pid} }
@@ -319,6 +320,20 @@ func (n *Node) keepNotifying(ctx context.Context) error {
 func (n *Node) keepGrants(ctx context.Context) error {
 	n.kept.run(ctx, n.o.Log)
 	return nil
+}
+
+// keepPace marks what was counted until ctx ends.
+func (n *Node) keepPace(ctx context.Context) error {
+	each := time.NewTicker(time.Second)
+	defer each.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-each.C:
+			n.pace.mark(n.sidecar.Calls())
+		}
+	}
 }
 
 // tell is for what comes from neither the topic nor the server.

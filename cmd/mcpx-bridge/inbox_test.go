@@ -40,6 +40,40 @@ func found(t *testing.T, page, pattern string) string {
 	return m[1]
 }
 
+// entered is a browser that a link has let in, and the address of the page without the last slash.
+func entered(t *testing.T, link string) (c *http.Client, base string) {
+	t.Helper()
+	jar, _ := cookiejar.New(nil) // never fails
+	c = &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}
+	base, _, _ = strings.Cut(link, "/in/")
+	sent(t, c, http.MethodPost, link, nil)
+	return c, base
+}
+
+// A bridge knows who is here from presence, and how many calls came, also those that ran unasked
+// and those that were refused.
+func TestAPersonInABrowserSeesWhoIsHereAndHowMuchTheyAsk(t *testing.T) {
+	g := openStage(t, d1)
+	s := launch{rules: []string{"--inbox", "127.0.0.1:0", "--allow", "*", "--deny", "delete_*"}}.start(t, g.url)
+	g.side = s
+	g.accept()
+	g.greet("bob", "alice")
+	c, base := entered(t, s.ready()["inbox"].(string))
+	shows := func(want string) {
+		t.Helper()
+		if page := sent(t, c, http.MethodGet, base+"/bridges", nil); !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	shows(`<dd><bdi>no calls</bdi></dd><dt>In the topic</dt><dd><ul class="names" aria-label="In the topic"><li><bdi class="name">alice</bdi></li><li><bdi class="name">bob</bdi></li></ul></dd>`)
+	g.settle() // by a list of the tools
+	g.request("e1", "bob", call("7", "write_file", `{"path":"/a","text":"x"}`))
+	s.await(`{"event":"ended","env":"e1"}`)
+	g.request("e2", "bob", call("8", "delete_file", `{"path":"/a"}`))
+	s.await(`{"event":"decided","env":"e2"}`)
+	shows("<dd><bdi>3 calls</bdi></dd>")
+}
+
 // From the link in "ready" to the call that runs, by nothing but what pages show.
 func TestAPersonInABrowserDecides(t *testing.T) {
 	g := openStage(t, d1)

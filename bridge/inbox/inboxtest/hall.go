@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,12 +30,14 @@ type Hall struct {
 
 	Redact  func(args []byte) []byte // what [inbox.Public] shows of arguments; nil: nothing
 	Command string                   // of the server
+	Calls   atomic.Int64             // that came in the last minute
 
 	mu    sync.Mutex
 	desk  *approval.Desk
 	shown map[string]map[string]approval.Show // the elicitations, by question and participant
 	ends  map[string]approval.Settled
 	noted approval.Noted // the last one
+	here  map[string]bool
 
 	halted *inbox.Halted
 }
@@ -41,7 +45,7 @@ type Hall struct {
 // New returns a Hall in which everybody is present.
 func New(id string) *Hall {
 	h := &Hall{id: id, Command: "notes-server", Settled: make(chan approval.Settled, 1024), shown: map[string]map[string]approval.Show{},
-		ends: map[string]approval.Settled{}}
+		ends: map[string]approval.Settled{}, here: map[string]bool{}}
 	h.desk = approval.NewDesk(approval.Options{
 		Random:    func() (b [16]byte) { rand.Read(b[:]); return b },
 		PerCaller: 20_000, PerMinute: 1 << 20,
@@ -91,6 +95,10 @@ func (h *Hall) Here(id string, here bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.desk.SetHere(approval.Participant(id), here)
+	if h.here[id] = here; !here {
+		delete(h.here, id)
+	}
+	h.Post(inbox.Event{Event: "changed"})
 }
 
 // Say is the word of a participant of the topic on a question put to them.
@@ -171,8 +179,15 @@ func by(s approval.Settled) string {
 
 // Status and the following are those of [inbox.Publisher].
 func (h *Hall) Status(context.Context) (inbox.Status, error) {
-	return inbox.Status{Halted: h.haltedAs(), ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
+	calls := int(h.Calls.Load())
+	return inbox.Status{Halted: h.haltedAs(), Calls: &calls, Here: h.present(), ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
 		ServerUp: true, Pending: len(h.questions()), Policy: "/etc/policy.yaml", Audit: "/var/audit.jsonl", AuditOK: true, PID: 1, Version: "test"}, nil
+}
+
+func (h *Hall) present() *inbox.Here {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return inbox.HereOf(slices.Collect(maps.Keys(h.here)))
 }
 
 func (h *Hall) haltedAs() *inbox.Halted {

@@ -101,7 +101,6 @@ func oneOf(v *approval.View, now time.Time) (one piece, unseen bool) {
 // answerTogether gives one answer to those that were ticked, one after the other, and says what
 // became of each.
 func (s *Server) answerTogether(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	src := s.source(r.PathValue("bridge"))
 	if err := r.ParseForm(); err != nil || src == nil || len(r.PostForm["q"]) == 0 || len(r.PostForm["q"]) > mostAlike {
 		s.page(w, r, http.StatusUnprocessableEntity, sheet{title: "Nothing was decided", on: "/", body: pieces{back(), element("h1", words("Nothing was decided")),

@@ -27,6 +27,7 @@ func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 		}
 		rows = append(rows, bridge(src, "answers", element("h2", name(status.ID), words(" in "), name(status.Topic)),
 			element("div", id("state."+src.Key), flag("data-live"), state(&status)),
+			element("div", id("traffic."+src.Key), flag("data-live"), traffic(&status)),
 			element("div", id("halt."+src.Key), flag("data-live"), halting(src, status.Halted))))
 		policies = append(policies, policyFile(&status))
 		if _, is := src.Inbox.(inbox.Halter); is && status.Halted == nil {
@@ -36,7 +37,7 @@ func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 	s.page(w, r, http.StatusOK, sheet{title: "Bridges", on: "/bridges", body: pieces{
 		element("h1", words("The bridges of this page")),
 		element("div", id("none"), flag("data-live"), when(rows == nil, nothing(nil))),
-		element("ol", class("questions"), id("bridges"), flag("data-live"), attribute{"aria-label", "Bridges"}, rows),
+		element("ol", class("questions"), id("bridges"), flag("data-live"), attribute{"data-renew", "5"}, attribute{"aria-label", "Bridges"}, rows),
 		when(len(run) > 1, element("section", class("sheet"), attribute{"aria-label", "All bridges"}, haltWith("Halt all of them", fmt.Sprintf("Halt these %d", len(run)), run...))),
 		policies,
 	}})
@@ -45,6 +46,27 @@ func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 // bridge is one in the list, which stays in place while it is as that says.
 func bridge(src *Source, is string, of ...piece) piece {
 	return element("li", id("bridge."+src.Key), attribute{"data-version", is}, element("section", class("sheet"), attribute{"aria-label", src.Label}, pieces(of)))
+}
+
+// traffic is how much a bridge has to do, and who may give it more.
+func traffic(s *inbox.Status) piece {
+	var calls, here piece
+	if s.Calls != nil {
+		calls = fact("Last minute", text.Counted(*s.Calls, "call"))
+	}
+	if s.Here != nil {
+		here = pieces{element("dt", words("In the topic")), element("dd", present(s.Here))}
+	}
+	return element("dl", calls, here)
+}
+
+// present are the participants of a topic, by the names that they have given themselves.
+func present(here *inbox.Here) piece {
+	if here.All == 0 {
+		return words("nobody else")
+	}
+	return element("ul", class("names"), attribute{"aria-label", "In the topic"}, each(here.Names, func(id string) piece { return element("li", name(id)) }),
+		when(here.All > len(here.Names), element("li", words(fmt.Sprintf("and %d more", here.All-len(here.Names))))))
 }
 
 func state(s *inbox.Status) piece {
@@ -123,7 +145,6 @@ func grant(src *Source, g *inbox.Grant, now time.Time) piece {
 
 // revoke takes back what is remembered.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	src := s.source(r.PostFormValue("bridge"))
 	if src == nil {
 		s.page(w, r, http.StatusGone, sheet{title: "Nothing was revoked", on: "/remembered", body: element("h1", words("This bridge does not run any more"))})

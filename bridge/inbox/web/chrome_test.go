@@ -46,6 +46,7 @@ func TestInABrowser(t *testing.T) {
 		"changes":          aQuestionChangesUnderTheFinger,
 		"two tabs":         twoTabsDecideAtOnce,
 		"halt":             haltsAndResumes,
+		"traffic":          showsWhoIsHereAndHowMuchTheyAsk,
 		"again":            comesBackAfterTheNetworkDid,
 		"many":             tenThousand,
 		"level":            keepsNothingOfWhatWent,
@@ -304,6 +305,33 @@ func haltsAndResumes(t *testing.T, browser context.Context) {
 	looks.until(`document.getElementById("halted").textContent === "" && document.getElementById("meta").textContent.includes(" left")`)
 	looks.press("Allow")
 	allowed(t, h, id)
+}
+
+// Who comes and goes is heard of at once, and how much they ask is looked at again with no event
+// for each call. Whoever is about to halt the bridge is not disturbed.
+func showsWhoIsHereAndHowMuchTheyAsk(t *testing.T, browser context.Context) {
+	h := inboxtest.New("notes")
+	h.Here("bob", true)
+	b := loggedIn(t, browser, serve(t, source(h, "notes")))
+	b.open("/bridges")
+	b.live()
+	reads := func(want string) {
+		t.Helper()
+		b.until(`document.getElementById("traffic.notes").innerText.replace(/\s+/g, " ") === "` + want + `"`)
+	}
+	reads("Last minute no calls In the topic bob")
+	b.do(chromedp.Click(".halt summary"), chromedp.SendKeys("input[name=reason]", "mad agents"))
+	h.Calls.Store(3)
+	reads("Last minute 3 calls In the topic bob")
+	h.Here("alice", true)
+	reads("Last minute 3 calls In the topic alice bob")
+	b.shoot("inbox-bridges")
+	h.Here("alice", false)
+	h.Here("bob", false)
+	reads("Last minute 3 calls In the topic nobody else")
+	if typed := say[string](b, `document.querySelector("input[name=reason]").value`); typed != "mad agents" {
+		t.Errorf("of what was typed there is %q", typed)
+	}
 }
 
 func comesBackAfterTheNetworkDid(t *testing.T, browser context.Context) {

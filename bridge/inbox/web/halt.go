@@ -61,7 +61,6 @@ func haltForm(do, does, why, look string, of []*Source, more piece) piece {
 
 // halt halts or resumes the bridges that were shown, whatever becomes of one of them.
 func (s *Server) halt(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		s.page(w, r, http.StatusBadRequest, notDone(element("p", words("The form could not be read."))))
 		return

@@ -214,6 +214,34 @@ func TestThePageSaysHowABridgeIs(t *testing.T) {
 	}
 }
 
+// Who is here is named as others call themselves, and of many the first.
+func TestThePageSaysHowMuchThereIsToDoAndWhoIsHere(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	shows := func(want ...string) {
+		t.Helper()
+		page := b.get("/bridges").body
+		for _, w := range want {
+			if !strings.Contains(page, w) {
+				t.Errorf("no %s in\n%s", w, page)
+			}
+		}
+	}
+	shows("<dd><bdi>no calls</bdi></dd>", "<dd>nobody else</dd>")
+	h.Calls.Store(1)
+	h.Here("it has no calls</bdi>\u202E", true)
+	shows("<dd><bdi>1 call</bdi></dd>", `<li><bdi class="name">it has no calls&lt;/bdi&gt;\u{202e}</bdi></li></ul>`)
+	for i := range 60 {
+		h.Here(fmt.Sprintf("bob-%02d", i), true)
+	}
+	shows(`<li><bdi class="name">bob-49</bdi></li><li>and 11 more</li></ul>`)
+	unseated := inbox.Status{ID: "notes"}
+	b = within(t, serve(t, source(recorded{h, unseated}, "notes")))
+	if page := b.get("/bridges").body; strings.Contains(page, "Last minute") || strings.Contains(page, "In the topic") {
+		t.Errorf("it says what nobody knows:\n%s", page)
+	}
+}
+
 func TestACallOnRecordIsJudgedByThePolicyFileAsItIsNow(t *testing.T) {
 	log := record(t,
 		`"event":"asked","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","args":{"path":"/a"},"of":["local"]`,

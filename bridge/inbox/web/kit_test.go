@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		crowd(at)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // half a second, after a body that is too long
 }
 
 // knock tries what a program of another user can: it says of itself whatever it likes, and knows

@@ -13,6 +13,21 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 )
 
+// Whatever is sent may have so much, and a form that is cut decides nothing.
+func TestAFormThatIsTooLongDecidesNothing(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	f := form(t, b.get("/q/notes/"+id).body, "allow")
+	f.Set("zzz", strings.Repeat("x", 2<<20)) // behind the rest
+	for _, at := range []string{"/q/notes/" + id, "/alike/notes/" + id, "/bridges", "/remembered"} {
+		if got := b.post(at, f); got.status < 400 {
+			t.Errorf("%s: %d", at, got.status)
+		}
+	}
+	undecided(t, h, id)
+}
+
 func TestTheListLeadsToEachQuestion(t *testing.T) {
 	notes, files := inboxtest.New("notes"), inboxtest.New("files")
 	first, second := notes.Ask(inboxtest.Write(`{"path":"/a"}`)), files.Ask(inboxtest.Write(`{"path":"/b"}`))

@@ -131,7 +131,6 @@ func people(v *approval.View) piece {
 
 // answer takes the answer to one question.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		s.show(w, r, http.StatusBadRequest, "The answer could not be read, and nothing was decided.")
 		return

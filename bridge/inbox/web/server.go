@@ -178,6 +178,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range headers {
 		w.Header().Set(name, value)
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	entering, public := strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/")
 	switch {
 	case !s.guard.called(r):

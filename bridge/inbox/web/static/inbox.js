@@ -157,6 +157,10 @@ function unlock() {
 for (const f of document.forms) f.addEventListener("submit", (e) => { if (f.dataset.sent) e.preventDefault(); f.dataset.sent = "yes"; });
 addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
 
+// How much there is to do nobody is told each time: it is looked at again, while somebody sees it.
+const every = document.querySelector("[data-renew]")?.dataset.renew;
+if (every) setInterval(() => { if (!document.hidden) renew(); }, 1000 * every);
+
 unlock();
 count();
 setInterval(count, 1000);
