@@ -287,6 +287,22 @@ func (d *diary) next(pattern string, within time.Duration) (map[string]any, bool
 	}
 }
 
+// after are the lines after the first n, which counts them from then on.
+func (d *diary) after(n *int) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	from := *n
+	*n = len(d.lines)
+	return slices.Clone(d.lines[from:])
+}
+
+// length is how many lines there are.
+func (d *diary) length() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.lines)
+}
+
 // mark is how far next has come, and back lets it go back there.
 func (d *diary) mark() int {
 	d.mu.Lock()

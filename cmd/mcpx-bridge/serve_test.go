@@ -91,6 +91,12 @@ type desktopClient struct {
 // openClient starts serve for alice, in this process, and shakes hands.
 func openClient(t *testing.T, url, token string, flags ...string) *desktopClient {
 	t.Helper()
+	return greet(t, url, token, `{"elicitation":{}}`, flags...)
+}
+
+// greet is openClient for a client that can do something else.
+func greet(t *testing.T, url, token, capabilities string, flags ...string) *desktopClient {
+	t.Helper()
 	stdin, in := filePipe(t)
 	out, stdout := filePipe(t)
 	c := &desktopClient{t: t, in: in, out: bufio.NewScanner(out), said: newDiary(), exit: make(chan int, 1)}
@@ -103,7 +109,7 @@ func openClient(t *testing.T, url, token string, flags ...string) *desktopClient
 		c.exit <- run(ctx, append([]string{"serve", "--gateway", url, "--topic", "t1", "--id", "alice"}, flags...), world)
 		stdout.Close()
 	}()
-	c.send(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)
+	c.send(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":` + capabilities + `,"clientInfo":{"name":"t","version":"1"}}}`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	c.send(`{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
 	for c.out.Scan() && !strings.Contains(c.out.Text(), `"id":"list"`) {

@@ -30,16 +30,21 @@ type surface struct {
 	rooms []string // the packages that put the question there, and hand in the answer
 	who   string   // who answers there, as policies name them
 	away  bool     // it is not at this machine: what the policy hides is hidden
+	loose bool     // what is no answer there is passed over, and no no
 	open  func(*site) hand
+	start func(*site, launch) *sidecar // nil: it joins the gateway of the site
 }
 
 // askedAt are all there are; TestEverySurfaceIsInTheTable sees to that.
 var askedAt = []surface{
-	{name: "terminal", rooms: []string{"bridge/prompt"}, who: "local", open: (*site).terminal},
+	{name: "terminal", rooms: []string{"bridge/prompt"}, who: "local", loose: true, open: (*site).terminal},
 	{name: "socket", rooms: []string{"bridge/inbox/socket", "cmd/mcpx-bridge"}, who: "local", open: (*site).socket},
-	{name: "page", rooms: []string{"bridge/inbox/web"}, who: "local", open: (*site).page},
+	{name: "page", rooms: []string{"bridge/inbox/web"}, who: "local", loose: true, open: (*site).page},
 	{name: "topic", who: "alice", away: true, open: (*site).topic},
+	{name: "telegram", rooms: []string{"bridge/notify"}, who: "alice", away: true, loose: true, open: inChat(telegramChat), start: withChat(telegramChat)},
+	{name: "slack", rooms: []string{"bridge/notify"}, who: "alice", away: true, loose: true, open: inChat(slackChat), start: withChat(slackChat)},
 	{name: "serve", rooms: []string{"bridge/serve"}, who: "alice", away: true, open: (*site).dialog},
+	{name: "card", rooms: []string{"bridge/serve"}, who: "alice", away: true, open: (*site).card},
 }
 
 // A hand is somebody at a surface. A nil function is what cannot be done there; the others
@@ -74,6 +79,7 @@ type site struct {
 	rules  string // its policy file
 	tools  string // the file of its server's tools
 	seats  map[string]*seat
+	chat   *chatroom // of those surfaces alone
 }
 
 // A seat is a participant, and all that they heard.
@@ -81,6 +87,9 @@ type seat struct {
 	*guest
 	heard *diary
 }
+
+// siteSecret is what the tokens of a site's gateway are signed with.
+var siteSecret = []byte(strings.Repeat("s", 32))
 
 // siteRules are a policy in which WHO is asked.
 const siteRules = `version: 1
@@ -103,7 +112,7 @@ rules:
 `
 
 func newSite(t *testing.T, of surface) *site {
-	g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
+	g, err := realgateway.New(realgateway.Options{Secret: siteSecret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +132,13 @@ func newSite(t *testing.T, of surface) *site {
 	s.rules, s.tools = filepath.Join(s.home, "policy.yaml"), filepath.Join(s.home, "tools")
 	s.keep(s.rules, strings.ReplaceAll(siteRules, "WHO", of.who))
 	s.offers("Do it")
-	s.bridge = launch{env: map[string]string{"MCPX_AUTH_TOKEN": s.token("fs"), "XDG_STATE_HOME": s.home}, rules: []string{"--policy", s.rules},
-		flags: []string{"--inbox", "127.0.0.1:0"}, script: stdiotest.Script{ToolsFile: s.tools}}.start(t, s.url)
+	l := launch{env: map[string]string{"MCPX_AUTH_TOKEN": s.token("fs"), "XDG_STATE_HOME": s.home}, rules: []string{"--policy", s.rules},
+		flags: []string{"--inbox", "127.0.0.1:0"}, script: stdiotest.Script{ToolsFile: s.tools}}
+	if of.start != nil {
+		s.bridge = of.start(s, l)
+	} else {
+		s.bridge = l.start(t, s.url)
+	}
 	s.ready = s.bridge.ready()
 	s.seat("carol")
 	return s
@@ -526,6 +540,8 @@ type rule struct {
 
 const nobodyCalls = "the person at this machine calls nobody: whoever calls from here does so as a participant"
 
+const noForm = "a button says yes or no, and nothing else"
+
 var rules24 = []rule{
 	{"AI-1", "who is not listed decides nothing", func(s *site, h hand) bool {
 		a := s.asks("ai1", "big", `{"bytes":1}`)
@@ -621,7 +637,7 @@ var rules24 = []rule{
 			s.refused(b, -31001)
 		}
 		return true
-	}, map[string]string{"terminal": "its keys are played in TestEditChangesWhatRuns"}},
+	}, map[string]string{"terminal": "its keys are played in TestEditChangesWhatRuns", "telegram": noForm, "slack": noForm}},
 	{"AI-9", "a tool that has changed since it was shown does not run", func(s *site, h hand) bool {
 		a := s.asks("ai9", "grow", `{"name":"ai9x"}`)
 		h.sees(a)
@@ -652,7 +668,7 @@ var rules24 = []rule{
 		h.sees(a)
 		h.garbles(a)
 		s.never("/ai11")
-		if s.name == "page" || s.name == "terminal" { // where it is no answer at all
+		if s.loose {
 			s.takesBack(a)
 		} else {
 			s.refused(a, -31001)
@@ -709,13 +725,13 @@ var rules24 = []rule{
 		h.sees(a)
 		h.passesOn(a, "ai20")
 		s.never(`"progress"`)
-		if s.name == "serve" { // where it is read as a no
+		if s.name == "serve" || s.name == "card" { // where it is read as a no
 			s.refused(a, -31001)
 		} else {
 			s.takesBack(a)
 		}
 		return true
-	}, map[string]string{"terminal": "its keys are played in TestPassItOn"}},
+	}, map[string]string{"terminal": "its keys are played in TestPassItOn", "telegram": noForm, "slack": noForm}},
 	{"AI-21", "who proposed is shown, and what was proposed is what runs", func(s *site, h hand) bool {
 		s.seat("ai21").send(d1.frame("ai21-1", "ai21", "fs", "mcp/proposal:tools/call:write_file", "", `{"method":"tools/call","params":{"name":"write_file","arguments":{"path":"/ai21"}}}`))
 		a := s.question("ai21", "ai21-1")
@@ -833,7 +849,6 @@ var noSurfaces = map[string]string{
 	"bridge/grants":          "keeps what was remembered",
 	"bridge/inbox/inboxtest": "is for tests",
 	"bridge/node":            "has the inbox of the person at this machine",
-	"bridge/notify":          "tells of questions, and takes no answers",
 	"bridge/sim":             "is the simulator",
 }
 
