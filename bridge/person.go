@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // Decide hands on what a person at this machine says to a question, and returns
@@ -56,6 +57,13 @@ func (s *Sidecar) Halted() *engine.Halted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.engine.Halted()
+}
+
+// Described is a call with what is known of it, and the policy in force; see [engine.Engine.Described].
+func (s *Sidecar) Described(c policy.Call) (*policy.Policy, policy.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Policy(), s.engine.Described(c)
 }
 
 // Pending lists open questions, the oldest first; limit 0: all from skip on.

@@ -43,6 +43,14 @@ type Server struct {
 // Rules is how many rules there are.
 func (p *Policy) Rules() int { return len(p.rules) }
 
+// Names are those of the rules, in their order.
+func (p *Policy) Names() (all []string) {
+	for _, r := range p.rules {
+		all = append(all, r.name)
+	}
+	return all
+}
+
 // Hash names the policy: the hex SHA-256 of what it was made from.
 func (p *Policy) Hash() string {
 	sum := sha256.Sum256(p.source)

@@ -119,6 +119,14 @@ func (e *Engine) Here() (ids []string, known bool) {
 // Calls counts what was asked of the server by others in this run, whatever became of it.
 func (e *Engine) Calls() uint64 { return e.calls.Named }
 
+// Described is a call, of which From, Via, Method, Tool, Args, Beside, Why and Now are given, with
+// what else is known of it now that rules may ask for.
+func (e *Engine) Described(c policy.Call) policy.Call {
+	now := e.described(c.From, c.Via, c.Method, c.Tool, c.Args, c.Beside, c.Why)
+	now.Now = c.Now
+	return now
+}
+
 // gone forgets somebody who has left.
 func (e *Engine) gone(id string) {
 	missed := e.room.peers[id].missed

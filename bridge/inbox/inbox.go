@@ -61,21 +61,22 @@ type Inbox interface {
 
 // Status is how a bridge is, or a participant.
 type Status struct {
-	ID         string `json:"id"`
-	Topic      string `json:"topic"`
-	Gateway    string `json:"gateway"`
-	Dialect    string `json:"dialect"`
-	Seated     bool   `json:"seated"`           // has its seat at the topic
-	Server     string `json:"server,omitempty"` // the command, in words
-	ServerUp   bool   `json:"server_up"`
-	Pending    int    `json:"pending"`
-	Policy     string `json:"policy,omitempty"` // the file; "" if there is none
-	PolicyHash string `json:"policy_hash,omitempty"`
-	PolicyErr  string `json:"policy_error,omitempty"` // why the file as it is now is not in force
-	Audit      string `json:"audit,omitempty"`        // its file, "off", or why it cannot be written
-	AuditOK    bool   `json:"audit_ok"`
-	PID        int    `json:"pid,omitempty"`
-	Version    string `json:"version"`
+	ID         string   `json:"id"`
+	Topic      string   `json:"topic"`
+	Gateway    string   `json:"gateway"`
+	Dialect    string   `json:"dialect"`
+	Seated     bool     `json:"seated"`           // has its seat at the topic
+	Server     string   `json:"server,omitempty"` // the command, in words
+	ServerUp   bool     `json:"server_up"`
+	Pending    int      `json:"pending"`
+	Policy     string   `json:"policy,omitempty"` // the file; "" if there is none
+	PolicyHash string   `json:"policy_hash,omitempty"`
+	Flags      []string `json:"flags,omitempty"`        // the rules that flags gave, which hold beside those of the file
+	PolicyErr  string   `json:"policy_error,omitempty"` // why the file as it is now is not in force
+	Audit      string   `json:"audit,omitempty"`        // its file, "off", or why it cannot be written
+	AuditOK    bool     `json:"audit_ok"`
+	PID        int      `json:"pid,omitempty"`
+	Version    string   `json:"version"`
 
 	Halted *Halted `json:"halted,omitempty"`            // nil: it is not
 	Calls  *int    `json:"calls_last_minute,omitempty"` // what was asked of the server, lists too, whatever became of it; nil: not known

@@ -44,6 +44,13 @@ func (l lookOnly) Halt(ctx context.Context, h Halt) (Halted, error) {
 	return Halted{}, ErrNotHaltable
 }
 
+func (l lookOnly) Explain(ctx context.Context, c Call) (string, error) {
+	if in, is := l.Inbox.(Explainer); is {
+		return in.Explain(ctx, c)
+	}
+	return "", ErrNoRules
+}
+
 // Resume lets more happen, which is for whoever may answer.
 func (lookOnly) Resume(context.Context, string) error {
 	return &Refusal{Reason: AnswersElsewhere}
@@ -75,7 +82,7 @@ func (p public) Status(ctx context.Context) (Status, error) {
 	if s.Halted != nil {
 		s.Halted = &Halted{By: s.Halted.By, Since: s.Halted.Since}
 	}
-	s.Server, s.Policy, s.Audit, s.PID, s.Here = "", "", "", 0, nil
+	s.Server, s.Policy, s.Audit, s.PID, s.Flags, s.Here = "", "", "", 0, nil, nil
 	return s, err
 }
 

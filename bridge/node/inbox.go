@@ -18,6 +18,8 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 // A localInbox is the inbox of the person at this machine: what they see of a run, and
@@ -48,11 +50,12 @@ type place struct {
 var (
 	_ inbox.Publisher = (*localInbox)(nil)
 	_ inbox.Halter    = (*localInbox)(nil)
+	_ inbox.Explainer = (*localInbox)(nil)
 )
 
 // newInbox is the inbox of a plan, which has no place yet.
 func (p *plan) newInbox() *localInbox {
-	return &localInbox{fixed: inbox.Status{ID: p.id, Topic: p.engine.Topic, Server: p.o.Server.String(), AuditOK: true, PID: os.Getpid(), Version: p.o.Version, Policy: p.o.Policy}}
+	return &localInbox{fixed: inbox.Status{ID: p.id, Topic: p.engine.Topic, Server: p.o.Server.String(), AuditOK: true, PID: os.Getpid(), Version: p.o.Version, Policy: p.o.Policy, Flags: p.flagged()}}
 }
 
 // InboxOf is the inbox of the person at this machine for a Sidecar that runs without a Node,
@@ -270,6 +273,15 @@ func (l *localInbox) Revoke(_ context.Context, id string) (bool, error) {
 		return false, fmt.Errorf("the grant could not be taken out of its file: %w", err)
 	}
 	return had || kept, nil
+}
+
+// Explain is that of inbox.Explainer.
+func (l *localInbox) Explain(_ context.Context, c inbox.Call) (string, error) {
+	p := l.here()
+	if p == nil {
+		return "", errNoPlace
+	}
+	return report.Judged(p.sidecar.Described(policy.Call{From: c.From, Via: c.Via, Method: c.Method, Tool: c.Tool, Args: c.Args, Beside: c.Beside, Why: c.Why, Now: c.At})), nil
 }
 
 var errNoPlace = errors.New("the bridge has no seat in the topic now, so nobody can call it: try again when it has one")

@@ -99,6 +99,14 @@ func (p *plan) takeRules(host bool) (err error) {
 	return err
 }
 
+// flagged are the rules that flags gave, by their names.
+func (p *plan) flagged() []string {
+	if p.o.Rules == nil {
+		return nil
+	}
+	return p.o.Rules.Names()
+}
+
 // connect chooses the way to the topic, and who we would like to be there.
 func (p *plan) connect() (err error) {
 	if p.way, err = p.o.Connect(p.id); err != nil {

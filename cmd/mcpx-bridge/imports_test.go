@@ -81,7 +81,7 @@ var may = map[string]string{
 
 	"bridge/grants":            "bridge/approval bridge/audit bridge/fault bridge/inbox bridge/inbox/socket bridge/private bridge/text",
 	"bridge/inbox/socket":      "bridge/approval bridge/fault bridge/inbox bridge/private bridge/text",
-	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy",
+	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/socket bridge/record policy policy/report",
 	"bridge/inbox/web":         "bridge/approval bridge/audit/show bridge/fault bridge/inbox bridge/inbox/socket bridge/loopback bridge/pause bridge/private bridge/text policy policy/report stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt/prompttest": "",
 
@@ -90,7 +90,7 @@ var may = map[string]string{
 	"bridge/events":           "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export":    "bridge/client bridge/desktop bridge/fault bridge/text policy stdio/rawjson",
 	"bridge/localgateway":     "bridge/fault bridge/gateway bridge/loopback bridge/pause bridge/private bridge/topic bridge/wire",
-	"bridge/node":             "bridge bridge/approval bridge/audit bridge/client bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/plan bridge/private bridge/record bridge/text bridge/topic bridge/wire policy stdio stdio/jsonrpc stdio/outbox",
+	"bridge/node":             "bridge bridge/approval bridge/audit bridge/client bridge/commandline bridge/engine bridge/fault bridge/grants bridge/inbox bridge/inbox/socket bridge/localgateway bridge/notify bridge/pause bridge/plan bridge/private bridge/record bridge/text bridge/topic bridge/wire policy policy/report stdio stdio/jsonrpc stdio/outbox",
 	"bridge/sim":              everything,
 	"bridge/sim/simulate":     "bridge/sim",
 	"bridge/sim/mutants":      "",

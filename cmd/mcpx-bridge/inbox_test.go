@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -72,6 +74,49 @@ func TestAPersonInABrowserSeesWhoIsHereAndHowMuchTheyAsk(t *testing.T) {
 	g.request("e2", "bob", call("8", "delete_file", `{"path":"/a"}`))
 	s.await(`{"event":"decided","env":"e2"}`)
 	shows("<dd><bdi>3 calls</bdi></dd>")
+}
+
+// What a page says of a past call is what the bridge would do: by the file that is in force and
+// by the rules of flags, with what its server says of the tool.
+func TestAPageExplainsACallByTheRulesOfTheFileAndOfFlags(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	save := func(rules string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("version: 1\ndefault: deny\nserver: {trust_hints: true}\n"+rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("rules: [{name: harmless, allow: [read_file, write_file], hints: {readOnly: true}}]\n")
+	g := openStage(t, d1)
+	s := launch{rules: []string{"--inbox", "127.0.0.1:0", "--policy", file, "--allow", "write_*"}}.start(t, g.url)
+	g.side = s
+	g.accept()
+	g.greet("bob")
+	c, base := entered(t, s.ready()["inbox"].(string))
+	g.settle()
+	calls := map[string]string{}
+	for _, tool := range []string{"write_file", "read_file"} {
+		g.request(tool, "bob", call("7", tool, `{"path":"/a"}`))
+		calls[tool] = s.await(`{"event":"decided","env":"` + tool + `"}`)["call"].(string)
+	}
+	explains := func(tool, want string) {
+		t.Helper()
+		page := sent(t, c, http.MethodGet, base+"/history?bridge=fs&call="+calls[tool], nil)
+		if _, said, _ := strings.Cut(page, "What the rules in force make of it now"); !strings.Contains(said, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	explains("write_file", "because of --allow write_*: ")
+	explains("read_file", "because of harmless (line ")
+	if page := sent(t, c, http.MethodGet, base+"/bridges", nil); !strings.Contains(page, "<dt>Rules of flags</dt><dd><bdi>--allow write_*</bdi></dd>") {
+		t.Errorf("which rules hold is not said:\n%s", page)
+	}
+	save("rules: [{name: harmless, allow: [read_file, write_file], hints: {readOnly: true}}, {name: not-now, deny: write_file}]\n")
+	s.await(`{"event":"reloaded"}`)
+	explains("write_file", "because of not-now (line ")
+	save("rules: nothing\n") // what is no policy is not in force
+	s.await(`{"event":"reload_failed"}`)
+	explains("write_file", "because of not-now (line ")
 }
 
 // From the link in "ready" to the call that runs, by nothing but what pages show.

@@ -23,6 +23,13 @@ func Words(now *policy.Policy, d policy.Decision, args []byte) string {
 	return words
 }
 
+// Judged are what a policy decides about a call, in words: arguments are redacted, limits count as unused.
+func Judged(now *policy.Policy, c policy.Call) string {
+	d := now.Decide(c, nil)
+	d.Limits = now.ForRecord(d.Limits, c.Args)
+	return Words(now, d, now.Redact(c.Args))
+}
+
 // notified are the channels by which people hear of the question, in words.
 func notified(now *policy.Policy, d policy.Decision) []string {
 	if d.Ask == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
 // A Hall is an [inbox.Inbox] around a desk.
@@ -31,6 +32,7 @@ type Hall struct {
 	Redact  func(args []byte) []byte // what [inbox.Public] shows of arguments; nil: nothing
 	Command string                   // of the server
 	Calls   atomic.Int64             // that came in the last minute
+	Rules   atomic.Pointer[policy.Policy]
 
 	mu    sync.Mutex
 	desk  *approval.Desk
@@ -257,6 +259,14 @@ func (h *Hall) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error
 		return inbox.Outcome{}, &inbox.Refusal{Reason: h.noted.Reason}
 	}
 	return inbox.Outcome{Outcome: inbox.Pending}, nil
+}
+
+func (h *Hall) Explain(_ context.Context, c inbox.Call) (string, error) {
+	rules := h.Rules.Load()
+	if rules == nil {
+		return "", inbox.ErrNoRules
+	}
+	return report.Judged(rules, policy.Call{From: c.From, Via: c.Via, Method: c.Method, Tool: c.Tool, Args: c.Args, Beside: c.Beside, Why: c.Why, Now: c.At}), nil
 }
 
 func (h *Hall) Grants(context.Context) (all []inbox.Grant, err error) {

@@ -40,7 +40,10 @@ type Client struct {
 	http *http.Client
 }
 
-var _ inbox.Halter = (*Client)(nil)
+var (
+	_ inbox.Halter    = (*Client)(nil)
+	_ inbox.Explainer = (*Client)(nil)
+)
 
 // At is the Client of the socket at path, which nobody has been asked anything by yet.
 func At(path string) *Client {
@@ -159,6 +162,17 @@ func (c *Client) Resume(ctx context.Context, reason string) error {
 		return err
 	}
 	return c.ask(ctx, http.MethodPost, "/resume", body, &nothing{})
+}
+
+// Explain is [inbox.Explainer]'s.
+func (c *Client) Explain(ctx context.Context, call inbox.Call) (string, error) {
+	body, err := json.Marshal(call)
+	if err != nil {
+		return "", err
+	}
+	var said explained
+	err = c.ask(ctx, http.MethodPost, "/explain", body, &said)
+	return said.Words, err
 }
 
 // Watch is that of [inbox.Inbox]. It ends with an error when the bridge goes away or

@@ -10,9 +10,10 @@
 //	DELETE /grants/{id}             {"revoked": true or false}
 //	POST   /halt                    {"reason", "cancel"} -> inbox.Halted, where the inbox is an inbox.Halter; so is
 //	POST   /resume                  {"reason"} -> {}
+//	POST   /explain                 inbox.Call -> {"words"}, where the inbox is an inbox.Explainer
 //
 // An answer that does not count is 409 with an inbox.Refusal, anything else that fails
-// {"error": sentence} with another status. Only POST and DELETE change anything. What
+// {"error": sentence} with another status. Only POST and DELETE change anything, and /explain nothing. What
 // is sent with a request is read strictly: at most 1 MiB, as application/json, and
 // members that are not listed, are spelled in another case or come twice are refused,
 // as are queries.

@@ -57,9 +57,10 @@ func Mount(mux *http.ServeMux, at string, of func(*http.Request) inbox.Inbox, pa
 			was, err := in.Revoke(r.Context(), r.PathValue("id"))
 			return revoked{was}, err
 		}),
-		"GET /watch":   h.watch,
-		"POST /halt":   h.reading(halt),
-		"POST /resume": h.reading(resume),
+		"GET /watch":    h.watch,
+		"POST /halt":    h.reading(halt),
+		"POST /resume":  h.reading(resume),
+		"POST /explain": h.reading(explain),
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" "+at+path, serve)
@@ -98,6 +99,9 @@ type (
 	}
 	resumeBody struct {
 		Reason string `json:"reason"`
+	}
+	explained struct {
+		Words string `json:"words"`
 	}
 	nothing struct{}
 	failure struct {
@@ -194,6 +198,19 @@ func resume(in inbox.Inbox, r *http.Request) (any, error) {
 		return nil, err
 	}
 	return nothing{}, halter.Resume(r.Context(), b.Reason)
+}
+
+func explain(in inbox.Inbox, r *http.Request) (any, error) {
+	explainer, is := in.(inbox.Explainer)
+	if !is {
+		return nil, badRequest{inbox.ErrNoRules, http.StatusNotFound}
+	}
+	var c inbox.Call
+	if err := readBody(r, "a call", &c); err != nil {
+		return nil, err
+	}
+	words, err := explainer.Explain(r.Context(), c)
+	return explained{words}, err
 }
 
 func haltable(in inbox.Inbox) (inbox.Halter, error) {

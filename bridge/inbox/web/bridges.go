@@ -79,7 +79,7 @@ func state(s *inbox.Status) piece {
 		element("dl",
 			element("dt", words("Waiting")), element("dd", element("a", href("/"), words(text.Counted(s.Pending, "question")))),
 			fact("Server", s.Server), fact("Gateway", s.Gateway), fact("Protocol", s.Dialect), fact("Record", s.Audit),
-			fact("Policy", cmp.Or(s.Policy, "no file: the flags of the command")), fact("Policy hash", s.PolicyHash),
+			fact("Policy", cmp.Or(s.Policy, "no file: the flags of the command")), fact("Rules of flags", text.Some(s.Flags)), fact("Policy hash", s.PolicyHash),
 			fact("Process", fmt.Sprint(s.PID)), fact("Version", s.Version)),
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
@@ -183,50 +183,45 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request, now time.Time) {
 	}})
 }
 
-// explained is what the policy file of a bridge, as it is now, makes of a call on record; nil
-// where there is no file, or no such call.
+// explained is what the rules of a bridge, as they are now, make of a call on record; nil where
+// nobody has rules, or there is no such call.
 func (s *Server) explained(ctx context.Context, bridge, call string) piece {
 	src := s.source(bridge)
 	if src == nil {
 		return nil
 	}
+	in, is := src.Inbox.(inbox.Explainer)
 	status, err := src.Status(ctx)
-	if err != nil || status.Policy == "" || !filepath.IsAbs(status.Audit) {
+	if !is || err != nil || !filepath.IsAbs(status.Audit) {
 		return nil
 	}
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	said, err := explain(status.Policy, status.Audit, call)
+	said, doubts, err := s.explain(ctx, in, &status, call)
 	if errors.Is(err, report.ErrNotRecorded) {
 		return nil
 	}
 	shown := block(said)
 	if err != nil {
-		shown = element("p", class("calm"), words(strings.TrimPrefix(sentence(err), "--call: ")))
+		shown = element("p", class("calm"), words(sentence(errors.New(strings.TrimPrefix(err.Error(), "--call: ")))))
 	}
-	return element("section", attribute{"aria-labelledby", "explained"}, element("h2", id("explained"), words("What the policy file makes of it now")), shown,
-		element("p", class("calm small"), words("Rules that flags add, as --allow does, are not in the file. Limits count as unused.")))
+	return element("section", attribute{"aria-labelledby", "explained"}, element("h2", id("explained"), words("What the rules in force make of it now")), shown,
+		element("p", class("calm small"), words(strings.Join(append(doubts, "Limits count as unused."), " "))))
 }
 
-// explain judges a call that is on record by a policy file, in words.
-func explain(file, log, call string) (string, error) {
-	found, err := report.FindCall(call, []string{log})
+// explain has a bridge judge a call that is on its record.
+func (s *Server) explain(ctx context.Context, in inbox.Explainer, status *inbox.Status, call string) (said string, doubts []string, err error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	found, err := report.FindCall(call, []string{status.Audit})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	raw, err := private.Read(file, mostPolicy, private.Care{})
+	c, err := found.Call(status.Policy)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	now, err := policy.Load(file, raw)
-	if err != nil {
-		return "", err
+	for _, doubt := range found.Doubts(&policy.Policy{}, &policy.Policy{}) {
+		doubts = append(doubts, sentence(errors.New(doubt)))
 	}
-	c, err := found.Call(file)
-	if err != nil {
-		return "", err
-	}
-	d := now.Decide(c, nil)
-	d.Limits = now.ForRecord(d.Limits, c.Args)
-	return report.Words(now, d, now.Redact(c.Args)), nil
+	said, err = in.Explain(ctx, inbox.Call{From: c.From, Via: c.Via, Method: c.Method, Tool: c.Tool, Args: c.Args, Beside: c.Beside, Why: c.Why, At: c.Now})
+	return said, doubts, err
 }

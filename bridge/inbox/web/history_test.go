@@ -204,10 +204,10 @@ func TestThePageSaysHowABridgeIs(t *testing.T) {
 	if err := os.WriteFile(file, []byte("version: 1\ndefault: ask # <b>\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	status := inbox.Status{ID: "notes", Topic: "lobby", Policy: file, PolicyErr: "line 3: no such key", Audit: "no room", Server: "npx notes", PID: 7}
+	status := inbox.Status{ID: "notes", Topic: "lobby", Policy: file, Flags: []string{"--allow read_*", "--deny <i>"}, PolicyErr: "line 3: no such key", Audit: "no room", Server: "npx notes", PID: 7}
 	b := within(t, serve(t, source(recorded{inboxtest.New("notes"), status}, "notes")))
 	page := b.get("/bridges").body
-	for _, want := range []string{"no seat in the topic", "server is not up", "cannot be written, so nothing runs: no room", "line 3: no such key", "default: ask # &lt;b&gt;", "npx notes"} {
+	for _, want := range []string{"no seat in the topic", "server is not up", "cannot be written, so nothing runs: no room", "line 3: no such key", "default: ask # &lt;b&gt;", "npx notes", "--allow read_*, --deny &lt;i&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in\n%s", want, page)
 		}
@@ -242,26 +242,38 @@ func TestThePageSaysHowMuchThereIsToDoAndWhoIsHere(t *testing.T) {
 	}
 }
 
-func TestACallOnRecordIsJudgedByThePolicyFileAsItIsNow(t *testing.T) {
+func TestACallOnRecordIsJudgedByTheRulesInForce(t *testing.T) {
 	log := record(t,
-		`"event":"asked","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","args":{"path":"/a"},"of":["local"]`,
-		`"event":"decided","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","verdict":"ask","args":{"path":"/a"},"by":["local"]`)
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	status := inbox.Status{ID: "notes", Audit: log, AuditOK: true, Policy: file}
-	b := within(t, serve(t, source(recorded{inboxtest.New("notes"), status}, "notes")))
-	for policy, want := range map[string]string{
-		"version: 1\ndefault: ask\nrules: [{name: never-write, deny: write_file}]\n": "never-write",
-		"version: 1\ndefault: ask\nrules: [{name: x, alow: y}]\n":                    "exactly one of allow, ask and deny",
+		`"event":"asked","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","args":{"path":"/a","key":"[redacted]"},"of":["local"]`,
+		`"event":"decided","call":"1","from":"bob","method":"tools/call","tool":"write_file","via":"request","verdict":"ask","args":{"path":"/a","key":"[redacted]"},"by":["local"]`,
+		`"event":"decided","call":"3","from":"bob","method":"tools/call","tool":"write_file","via":"request","verdict":"allow","args_bytes":99999`)
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(recorded{h, inbox.Status{ID: "notes", Audit: log, AuditOK: true}}, "notes")))
+	flags, err := policy.Flags(nil, []string{"write_*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := policy.Load("policy.yaml", []byte("version: 1\ndefault: ask\nrules: [{name: bob-may, allow: write_file, from: bob, args: {path: {under: /}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := func(rules *policy.Policy, call string) string {
+		h.Rules.Store(rules)
+		_, said, _ := strings.Cut(b.get("/history?bridge=notes&call="+call).body, "What the rules in force make of it now")
+		return said
+	}
+	for want, rules := range map[string]*policy.Policy{
+		"DENY: write_file from bob": file.With(flags), "because of --deny write_*: ": file.With(flags), "ALLOW: write_file from bob": file,
+		"of which some was hidden. Limits count as unused.": file, "This inbox belongs to no bridge that has rules.": nil,
 	} {
-		if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		page := b.get("/history?bridge=notes&call=1").body
-		if _, said, _ := strings.Cut(page, "What the policy file makes of it now"); !strings.Contains(said, want) {
-			t.Errorf("no %s in\n%s", want, page)
+		if said := judged(rules, "1"); !strings.Contains(said, want) {
+			t.Errorf("no %s in\n%s", want, said)
 		}
 	}
-	if page := b.get("/history?bridge=notes&call=2").body; strings.Contains(page, "makes of it now") || !strings.Contains(page, "nothing on record") {
+	if said := judged(file, "3"); !strings.Contains(said, "Its arguments (99999 bytes) are not on record") || strings.Contains(said, "ALLOW") {
+		t.Errorf("%s", said)
+	}
+	if page := b.get("/history?bridge=notes&call=2").body; strings.Contains(page, "make of it now") || !strings.Contains(page, "nothing on record") {
 		t.Errorf("%s", page)
 	}
 }
