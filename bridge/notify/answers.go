@@ -25,19 +25,22 @@ type answers struct {
 
 // listen takes the answers of a channel until ctx ends.
 func (a *answers) listen(ctx context.Context) {
-	wait := firstPause
+	wait, shared := firstPause, false // shared: it was said
 	for {
 		began := time.Now()
 		err := a.from.Listen(ctx, a.take)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > longestWait {
+		e, is := errors.AsType[*channel.Error](err)
+		conflict := is && e.Shared
+		if time.Since(began) > longestWait && !conflict {
 			wait = firstPause
 		}
-		if err != nil && wait == firstPause {
+		if conflict && !shared || !conflict && err != nil && wait == firstPause {
 			a.log.Warn("answers by "+named(a.Name)+" do not come", "error", text.Line(err.Error()))
 		}
+		shared = shared || conflict
 		if !pause.For(ctx, wait) {
 			return
 		}
@@ -71,13 +74,19 @@ func (a *answers) take(ctx context.Context, said channel.Answer) string {
 	return o.Outcome
 }
 
-var errNotPut = errors.New("the question is closed, or is not put to you")
+var (
+	errNotPut  = errors.New("the question is closed, or is not put to you")
+	errNotHere = errors.New("this bridge asks no such question: it is closed, or is of another bridge, which needs a bot of its own")
+)
 
 // put is the question that an answer is to, as it was put to somebody. Others may put questions
 // to them too, under any digest they like.
 func (a *answers) put(ctx context.Context, seat inbox.Inbox, said channel.Answer) (v approval.View, err error) {
 	ours, err := a.in.Show(ctx, said.Question)
-	if err != nil || ours.ID != said.Question || ours.Short != said.Digest {
+	if err != nil || ours.ID != said.Question {
+		return v, errNotHere
+	}
+	if ours.Short != said.Digest {
 		return v, errNotPut
 	}
 	open, err := seat.List(ctx, false)

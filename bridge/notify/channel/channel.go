@@ -44,11 +44,12 @@ type Options struct {
 	Within time.Duration                    // how long a command may take; 30 s
 }
 
-// An Error is why a notice was not taken.
+// An Error is why a notice was not taken, or no answers come.
 type Error struct {
-	Err   error
-	Final bool          // it will not be taken later either
-	After time.Duration // it may be later; 0: the other side does not say when
+	Err    error
+	Final  bool          // it will not be taken later either
+	After  time.Duration // it may be later; 0: the other side does not say when
+	Shared bool          // somebody else takes the answers, or takes some
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -109,7 +110,11 @@ func (c *telegram) Listen(ctx context.Context, take func(context.Context, Answer
 func (c *telegram) poll(ctx context.Context) (updates []json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, telegramWait+requestTime)
 	defer cancel()
-	return updates, c.ask(ctx, "getUpdates", map[string]any{"offset": c.next, "timeout": int(telegramWait.Seconds()), "allowed_updates": []string{"callback_query"}}, &updates)
+	err = c.ask(ctx, "getUpdates", map[string]any{"offset": c.next, "timeout": int(telegramWait.Seconds()), "allowed_updates": []string{"callback_query"}}, &updates)
+	if e, is := errors.AsType[*Error](err); is && e.Shared {
+		e.Err = fmt.Errorf("another program polls for this bot and takes answers away; each bridge needs a bot of its own (%w)", e.Err)
+	}
+	return updates, err
 }
 
 // hear takes one press. One in another chat than ours is none.
@@ -152,7 +157,7 @@ func (c *telegram) ask(ctx context.Context, method string, params map[string]any
 		}
 		after := max(reply.after, time.Duration(said.Parameters.Retry)*time.Second)
 		later := reply.code >= 500 || reply.code == http.StatusTooManyRequests || reply.code == http.StatusConflict
-		return &Error{Err: fmt.Errorf("%s: it answered %d %s", method, reply.code, said.About), Final: !later, After: after}
+		return &Error{Err: fmt.Errorf("%s: it answered %d %s", method, reply.code, said.About), Final: !later, After: after, Shared: reply.code == http.StatusConflict}
 	}
 	if as != nil && json.Unmarshal(said.Result, as) != nil {
 		return &Error{Err: fmt.Errorf("%s: the answer is not what it should be", method)}
