@@ -154,6 +154,8 @@ func (c *claim) way(b *rulebook) way {
 		w = way{verdict: allow}
 	}
 	switch {
+	case w.why && c.why == "":
+		return way{verdict: deny}
 	case !c.offer() && !c.asks:
 	case b.fulfil == "never", !c.asks && !b.open && !c.targeted():
 		return way{verdict: deny}

@@ -39,6 +39,7 @@ type said struct {
 	asks     bool          // a request that is a proposal, in the dialect that has no other
 	draft    bool          // spelled as in a draft, which the checker cannot read
 	flaw     string        // of a call: why it cannot be served
+	why      string        // why it is made, by the word of its caller; "" for nothing
 	beside   string        // what stands in its params beside the arguments, canonical; "" for nothing
 	huge     bool          // there is more in it than anybody can look at
 	traced   bool          // it carries what the protocol puts there
@@ -134,6 +135,9 @@ func (s *said) furnish(params []byte) []byte {
 	if s.traced && members["_meta"] == nil {
 		meta = strings.TrimSuffix(traced+","+meta, ",")
 	}
+	if s.why != "" && !s.offer() {
+		meta = strings.TrimSuffix(fmt.Sprintf(`"%s":%s,%s`, whyKey, text(s.why), meta), ",")
+	}
 	if meta != "" {
 		params = fmt.Appendf(params, `,"_meta":{%s}`, meta)
 	}
@@ -153,7 +157,7 @@ func (s *said) proposal(hints string) []byte {
 	if hints != "" {
 		payload = append(payload, ","+hints...)
 	}
-	return append(payload, '}')
+	return append(s.reason(payload), '}')
 }
 
 func broken(was said) said { return said{id: was.id, from: was.from, broken: true} }

@@ -117,6 +117,7 @@ func (p *person) request() said {
 		s.method, s.tool = reads, "note://"+s.id
 		s.args = fmt.Appendf(nil, `{"uri":"%s"}`, s.tool)
 		s.withBeside(p.w.o)
+		s.withWhy(p.w.o)
 		s.beside = besideIn(reads, []byte(s.beside))
 	case 1:
 		s.method, s.args = pick(p.dice, "ping", "initialize", "tools/list"), []byte(s.id)
@@ -137,6 +138,7 @@ func (p *person) pickTool(s *said) {
 		s.args = fmt.Appendf(nil, `{"n":"note-%d"}`, p.dice.IntN(2))
 	}
 	s.withBeside(p.w.o)
+	s.withWhy(p.w.o)
 	if d := newDice(p.w.o.Seed, "huge "+s.id); !p.w.o.Calm && s.tool != "note" && d.chance(.004) {
 		s.huge = true
 		s.args = fmt.Appendf(nil, `{"n":"%s", "all":[%s0]}`, s.id, strings.Repeat("0,", 16400))

@@ -35,9 +35,10 @@ func (p *person) plan(d dice) {
 		s.flaw = "is no plan"
 	}
 	s.args = fmt.Appendf(nil, `{"items":[{"tool":"note","args":{"/n":%s},"uses":%d}],"seconds":%d}`, n, s.uses, s.counts/time.Second)
+	s.withWhy(p.w.o)
 	if w := p.w; d.chance(.6) && w.o.Protocol != "mcp-x/v0" {
 		s.kind, s.rpc, s.to = wire.Proposal, nil, []string{us}
-		w.topic.say(s, fmt.Appendf(nil, `{"method":"%s","params":%s}`, planMethod, s.args))
+		w.topic.say(s, append(s.reason(fmt.Appendf(nil, `{"method":"%s","params":%s`, planMethod, s.args)), '}'))
 	} else {
 		p.make(s)
 	}
@@ -53,6 +54,7 @@ func (p *person) note(d dice) {
 	}
 	s := said{id: p.fresh("note"), from: p.id, to: []string{us}, kind: wire.Request, perfect: true, method: "tools/call", tool: "note"}
 	s.rpc, s.args = fmt.Append(nil, p.serial), fmt.Appendf(nil, `{"n":"%s"}`, pick(d, "note-0", "note-0", "note-0", "note-1", "note-2", "/srv/notes/a", "/srv/notes/b/c", "/srv/notes/out/d", "/srv/other"))
+	s.withWhy(p.w.o)
 	if d.chance(.15) {
 		s.beside = `{"task":{"ttl":1}}`
 	}

@@ -25,8 +25,10 @@ type message struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Meta      struct {
 			Token json.RawMessage `json:"progressToken"`
+			Why   json.RawMessage `json:"mcpx/justification"`
 		} `json:"_meta"`
 	} `json:"params"`
+	Reason      json.RawMessage `json:"reason"`
 	Result      json.RawMessage `json:"result"`
 	Error       json.RawMessage `json:"error"`
 	Event       string          `json:"event"`
@@ -98,6 +100,7 @@ func readLoosely(protocol string, raw []byte) (said, bool) {
 		s.method = "tools/call"
 	}
 	s.beside = besideIn(s.method, in.Params)
+	s.why = m.why(raw)
 	switch head = strings.Replace(head, ".", "/", 1); {
 	case e.From == wire.Gateway && (m.Event == "join" || m.Event == "leave"): // one that lets itself be forged
 		s.kind, s.method, s.tool = wire.Presence, m.Event, m.Participant.ID
@@ -232,6 +235,7 @@ func besideIn(method string, params []byte) string {
 	}
 	if held, is := all["_meta"].(map[string]any); is {
 		meta = held
+		delete(meta, whyKey)
 		switch meta["progressToken"].(type) {
 		case string, json.Number:
 			delete(meta, "progressToken")

@@ -32,6 +32,7 @@ func (c *checker) emitted(r record.Record) {
 	}
 	c.refused(cl, r)
 	c.besideRecorded(cl, r)
+	c.whyRecorded(cl, r)
 	c.inShare(cl, r)
 	switch r.Event {
 	case record.Asked:

@@ -44,6 +44,7 @@ type way struct {
 	uses       int      // of a plan: how often it may cover a call at most; 0: it is about none
 	edit       bool     // the amount may be changed, 1 to 100
 	remember   []string
+	why        bool // callers have to say why they call
 	reads      bool // it is about reads, which have no argument n that an answer could mean to change
 }
 
@@ -78,6 +79,9 @@ func newRulebook(n int) *rulebook {
 		b.ways[tool] = newWay(d, tool)
 	}
 	b.ways[reads] = newWay(newDice(uint64(n), reads), reads)
+	for _, tool := range ruled {
+		b.ways[tool] = b.ways[tool].justified(newDice(uint64(n), "why "+tool))
+	}
 	d = newDice(uint64(n), "proposals")
 	b.fulfil, b.open = pick(d, "ask", "policy", "policy", "never"), d.chance(.6)
 	b.pass = passing(newDice(uint64(n), "pass"))
@@ -95,7 +99,7 @@ func (b *rulebook) stricter(d dice) *rulebook {
 		if d.chance(.5) {
 			switch w.verdict {
 			case allow:
-				w = way{verdict: ask, of: []string{"alice", "bob"}, need: 1, within: time.Minute, reads: w.reads}
+				w = way{verdict: ask, of: []string{"alice", "bob"}, need: 1, within: time.Minute, why: w.why, reads: w.reads}
 			case ask:
 				w = way{verdict: deny}
 			}
@@ -186,9 +190,9 @@ func (w way) writeRule(s *strings.Builder, tool string) {
 	}
 	switch {
 	case w.verdict == allow:
-		fmt.Fprintf(s, "  - {name: rule-%s, allow: %s}\n", tool, about)
+		fmt.Fprintf(s, "  - {name: rule-%s, allow: %s%s}\n", tool, about, w.demand())
 	case w.verdict == ask:
-		fmt.Fprintf(s, "  - {name: rule-%s, ask: %s, as: how-%s}\n", tool, about, tool)
+		fmt.Fprintf(s, "  - {name: rule-%s, ask: %s, as: how-%s%s}\n", tool, about, tool, w.demand())
 	case tool != reads:
 		fmt.Fprintf(s, "  - {name: rule-%s, deny: %s}\n", tool, about)
 	}
@@ -257,7 +261,9 @@ func (b *rulebook) surelyLooser(than *rulebook) bool {
 func (b *rulebook) byPlan(tool string) way {
 	w := b.ways[tool]
 	if w.verdict == allow {
+		why := w.why
 		w = b.usual
+		w.why = why
 	}
 	w.edit, w.remember, w.reads = false, nil, true // it has no argument n itself
 	return w

@@ -95,6 +95,7 @@ func (c *checker) viewed(v approval.View) {
 		return
 	}
 	c.besideViewed(cl, shown)
+	c.tellsWhy(cl, factOf(v, "The caller says")+factOf(v, "The proposer says"))
 	real := leaves(cl.expect)
 	for at, value := range real {
 		if text, ok := shown[at]; !ok || strings.Contains(text, " (cut: ") || !sameValue(text, value) {
@@ -126,15 +127,19 @@ func (c *checker) tellsAll(cl *claim, l *letter) {
 
 // arguments is the line of a form that has them.
 func (e *elicited) arguments() string {
+	_, rest, _ := strings.Cut(e.described(), "Arguments: ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// described is what a form says.
+func (e *elicited) described() (all string) {
 	for _, name := range []string{"approve", "action"} {
 		var field struct{ Description string }
 		json.Unmarshal(e.RequestedSchema.Properties[name], &field)
-		if _, rest, found := strings.Cut(field.Description, "Arguments: "); found {
-			line, _, _ := strings.Cut(rest, "\n")
-			return line
-		}
+		all += field.Description
 	}
-	return ""
+	return all
 }
 
 // besideRecorded: what stands beside the arguments is on record where they are.

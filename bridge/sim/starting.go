@@ -90,6 +90,7 @@ func (c *checker) line(raw []byte) *line {
 		return l
 	}
 	c.sound(raw)
+	c.unexplained(raw)
 	l.claim = c.due(l)
 	c.looks(l)
 	switch {

@@ -67,6 +67,7 @@ func (c *checker) puts(l *letter) {
 	c.inStreak(cl)
 	c.legible(l.params.Message)
 	c.tellsAll(cl, l)
+	c.tellsWhy(cl, l.params.described())
 	if !slices.Contains(cl.digests, l.params.Metadata.Digest) {
 		cl.digests = append(cl.digests, l.params.Metadata.Digest)
 	}
