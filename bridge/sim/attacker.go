@@ -105,9 +105,9 @@ func (a *attacker) mutate(f *frame) {
 		raw = raw[:1+a.dice.IntN(len(raw)-1)]
 	case 7: // a bit that is another
 		raw[a.dice.IntN(len(raw))] ^= 1 << a.dice.IntN(7)
-		for _, key := range []string{`"amount": `, `token":"SECRET`} {
+		for _, key := range []string{`"amount": `, `token":"SECRET`, `token=SECRET`, `"_meta":{`, `"mcpx/justification":`} {
 			if strings.Count(string(raw), key) != strings.Count(string(f.raw), key) {
-				return // an argument of another name is no secret, and cannot be edited
+				return // a value of another name is no secret, and cannot be edited
 			}
 		}
 	case 8: // two arguments
