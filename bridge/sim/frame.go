@@ -168,3 +168,14 @@ const traced = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203
 
 // planMethod is what asks for leave for calls to come.
 const planMethod = "mcpx/plan"
+
+// whyKey is where a request says why it is made, in its _meta.
+const whyKey = "mcpx/justification"
+
+// reason puts why it is made into the payload of a proposal, which is not closed yet.
+func (s *said) reason(payload []byte) []byte {
+	if s.why == "" {
+		return payload
+	}
+	return fmt.Appendf(payload, `,"reason":%s`, text(s.why))
+}

@@ -258,3 +258,10 @@ func (s *said) withBeside(o Options) {
 		s.stray = `,"task":{"ttl":3},"run":"as root"`
 	}
 }
+
+// withWhy draws why a call is made, if its caller says so.
+func (s *said) withWhy(o Options) {
+	if d := newDice(o.Seed, "why "+s.id); o.Plans || d.chance(.75) {
+		s.why = fmt.Sprintf("as %s wants\u200b it, token=SECRET-%s", s.id, s.id)
+	}
+}

@@ -290,3 +290,11 @@ func (s *said) readPlan(params json.RawMessage) {
 		s.tool, s.uses, s.counts = p.Items[0].Tool, p.Items[0].Uses, time.Duration(p.Seconds)*time.Second
 	}
 }
+
+// why is what can be read of why a frame was sent.
+func (m *message) why(raw []byte) (why string) {
+	if !bytes.Contains(raw, []byte(`"`+whyKey+`"`)) || json.Unmarshal(m.Params.Meta.Why, &why) != nil || why == "" {
+		json.Unmarshal(m.Reason, &why)
+	}
+	return why
+}

@@ -268,3 +268,17 @@ func (b *rulebook) byPlan(tool string) way {
 	w.edit, w.remember, w.reads = false, nil, true // it has no argument n itself
 	return w
 }
+
+// justified draws whether a policy wants to know why calls are made.
+func (w way) justified(d dice) way {
+	w.why = w.verdict != deny && d.chance(.25)
+	return w
+}
+
+// demand is that in its rule.
+func (w way) demand() string {
+	if w.why {
+		return ", justification: required"
+	}
+	return ""
+}

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -14,46 +12,6 @@ import (
 // is asked unless its caller says it; it is shown and recorded as the caller's word, less what is
 // secret; the server does not get it; and what it says changes nothing.
 
-// whyKey is where a request says so, in its _meta.
-const whyKey = "mcpx/justification"
-
-// withWhy draws why a call is made, if its caller says so.
-func (s *said) withWhy(o Options) {
-	if d := newDice(o.Seed, "why "+s.id); o.Plans || d.chance(.75) {
-		s.why = fmt.Sprintf("as %s wants\u200b it, token=SECRET-%s", s.id, s.id)
-	}
-}
-
-// reason puts it into the payload of a proposal, which is not closed yet.
-func (s *said) reason(payload []byte) []byte {
-	if s.why == "" {
-		return payload
-	}
-	return fmt.Appendf(payload, `,"reason":%s`, text(s.why))
-}
-
-// why is what can be read of it in a frame.
-func (m *message) why(raw []byte) (why string) {
-	if !bytes.Contains(raw, []byte(`"`+whyKey+`"`)) || json.Unmarshal(m.Params.Meta.Why, &why) != nil || why == "" {
-		json.Unmarshal(m.Reason, &why)
-	}
-	return why
-}
-
-// justified draws whether a policy wants to know.
-func (w way) justified(d dice) way {
-	w.why = w.verdict != deny && d.chance(.25)
-	return w
-}
-
-// demand is that in its rule.
-func (w way) demand() string {
-	if w.why {
-		return ", justification: required"
-	}
-	return ""
-}
-
 // mark is the part of why a call is made that is no secret and can be seen.
 func (cl *claim) mark() string {
 	return strings.TrimSuffix(strings.Split(cl.why+"\u200b", "\u200b")[0], " ")
@@ -63,7 +21,7 @@ func (cl *claim) mark() string {
 func (c *checker) tellsWhy(cl *claim, shown string) {
 	switch {
 	case !cl.perfect:
-	case cl.why != "" && !strings.Contains(shown, ` says: "`+cl.mark()) && !strings.Contains(shown, `"`+cl.mark()):
+	case cl.why != "" && !strings.Contains(shown, `"`+cl.mark()):
 		c.blame("why", "%v is made %q, and those who are asked read %q", cl, cl.why, shown)
 	case cl.why == "" && (strings.Contains(shown, "The caller says") || strings.Contains(shown, "The proposer says")):
 		c.blame("why", "%v is made without a word why, and those who are asked read %q", cl, shown)
