@@ -95,6 +95,9 @@ func (t *Terms) explain() string {
 	} else {
 		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
 	}
+	if t.Confirm != "" {
+		b.WriteString("  a yes takes a passkey, on the page of the bridge\n")
+	}
 	for _, e := range t.Edit {
 		fmt.Fprintf(&b, "  may be changed: %s (%s)\n", e.Title, e.Arg)
 	}

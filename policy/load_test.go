@@ -133,7 +133,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: ask\nasks: {default: {delegate: {to: ['*']}}}", "is a pattern"},
 		{"default: ask\nasks: []", "asks is a mapping with something in it"},
 		{"default: ask\nasks: {a: {need: 1}}", "x.yaml:2:11: the ask a does not say who is asked (write of: with ids or groups, or extends: default)"},
-		{"default: ask\nasks: {a: 5}", "the ask a is a mapping of delegate"},
+		{"default: ask\nasks: {a: 5}", "the ask a is a mapping of confirm"},
 		{"default: ask\nasks: {a: {extends: careful}}", `there is no ask named "careful" (known are a, default)`},
 		{"default: ask\nasks: {careful: {of: a}, b: {extends: carefull}}", `(did you mean careful?)`},
 		{"default: ask\nasks: {a: {extends: b}, b: {extends: a}}", "asks extend each other in a circle: a, b, a"},

@@ -47,6 +47,7 @@ func (l *loader) ask(at item, name string) *Terms {
 // extends, else from base; but who is asked has to be said, unless base may say it.
 func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Terms {
 	t := *base
+	var remembers *item
 	said, fine := baseSays, len(l.problems)
 	if at.form == mapping {
 		if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == "extends" }); i >= 0 {
@@ -65,14 +66,20 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 		"priority": func(v item) { t.Priority = l.word(v, "priority", priorities...) },
 		"delegate": func(v item) { t.Delegate = l.delegate(v) },
 		"edit":     func(v item) { t.Edit = l.edits(v) },
-		"remember": func(v item) { t.Remember = l.remember(v) },
+		"remember": func(v item) { t.Remember, remembers = l.remember(v), &v },
 		"folder":   func(v item) { t.Folder = l.folder(v) },
+		"confirm":  func(v item) { t.Confirm = l.word(v, "confirm", Passkey) },
 	})
 	if !ok {
 		return &t
 	}
 	if slices.Contains(t.Remember, "folder") && t.Folder == "" {
 		l.wrong(at, "write folder: with a JSON pointer like /path", "%s remembers folders, and does not say of which argument", what)
+	}
+	if offers := len(t.Remember); t.Confirm != "" {
+		if t.confirmEach(); remembers != nil && len(t.Remember) < offers {
+			l.wrong(*remembers, "leave remember: out", "%s takes a passkey for each call, and remembers no yes", what)
+		}
 	}
 	if !said {
 		l.wrong(at, "write of: with ids or groups, or extends: default", "%s does not say who is asked", what)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 )
 
 // A Policy is a loaded file, or what flags and defaults make of one. It never
@@ -68,6 +69,11 @@ func (p *Policy) defaultTerms() *Terms {
 // only the person at this machine.
 func (p *Policy) AsksOthers() bool {
 	return len(p.asked)+len(p.passedTo) > 0
+}
+
+// TakesPasskeys reports whether a yes to some question takes a passkey.
+func (p *Policy) TakesPasskeys() bool {
+	return p.defaultTerms().Confirm != "" || slices.ContainsFunc(p.rules, func(r *rule) bool { return r.terms != nil && r.terms.Confirm != "" })
 }
 
 // An inlineTest is one of the file's own tests.

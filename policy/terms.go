@@ -28,9 +28,13 @@ type Terms struct {
 	Edit     []Edit    // what approvers may change, by name of field
 	Remember []string  // which of "once", "session", "folder", "tool" and "always" an answer may choose
 	Folder   string    // a JSON pointer like /path: the argument whose folder "folder" is; "" with that alone
+	Confirm  string    // what a yes takes besides: "passkey", or "" for nothing
 
 	Rules []string // the rules that ask; none when it is the default
 }
+
+// Passkey is the Terms.Confirm with which a yes counts only if a passkey signed it.
+const Passkey = "passkey"
 
 // Delegate says to whom an approver may pass a question on, and how often.
 type Delegate struct {
@@ -60,6 +64,8 @@ var (
 	modes      = []string{"parallel", "sequential"}
 	priorities = []string{"low", "normal", "high"}
 	memories   = []string{"once", "session", "folder", "tool", "always"}
+
+	confirmations = []string{"", Passkey}
 )
 
 // mergeTerms takes the strictest of each: who is in all of them, the largest
@@ -80,9 +86,18 @@ func mergeTerms(asks []*Terms) *Terms {
 		if merged.Folder != t.Folder {
 			merged.Folder, merged.Remember = "", beyond(merged.Remember, []string{"folder"})
 		}
+		merged.Confirm = later(confirmations, merged.Confirm, t.Confirm)
 		merged.Rules = slices.Compact(slices.Sorted(slices.Values(append(slices.Clip(merged.Rules), t.Rules...))))
 	}
+	merged.confirmEach()
 	return &merged
+}
+
+// confirmEach remembers no yes that takes a passkey: each call takes one of its own.
+func (t *Terms) confirmEach() {
+	if t.Confirm != "" {
+		t.Remember = both(t.Remember, memories[:1])
+	}
 }
 
 // both is what is in a and in b, in the order of a.
@@ -169,6 +184,7 @@ func looserTerms(whose string, before, after *Terms) []string {
 	add(!subset(after.Of, before.Of), "more people: "+strings.Join(after.Of, ", "))
 	add(after.Need < before.Need, fmt.Sprintf("%d to agree, and asked %d", after.Need, before.Need))
 	add(after.Within > before.Within, fmt.Sprintf("for %s, and asked for %s", shown.Span(after.Within.Round(time.Second)), shown.Span(before.Within.Round(time.Second))))
+	add(after.Confirm == "" && before.Confirm != "", "without a passkey")
 	add(after.Mode != before.Mode && after.Mode == "parallel", "all at once")
 	add(!subset(after.Remember, before.Remember), "for a yes that lasts longer: "+strings.Join(after.Remember, ", "))
 	add(after.Folder != before.Folder && after.Folder != "", "for a yes to another folder: that of "+after.Folder)

@@ -77,16 +77,28 @@ type (
 		Away     []Who // and those who are away
 	}
 
+	// ToSign says what a passkey is to sign for a yes that is a draft. It ends nothing: the
+	// same person may draft again, or say no.
+	ToSign struct {
+		ID        string // of the question
+		Statement []byte // one line of JSON, never the same twice
+	}
+
 	// Noted goes on record and changes nothing else.
 	Noted struct {
 		ID     string       // of the question
-		Event  record.Event // answered, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
+		Event  record.Event // answered, confirmed, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
 		Who    Who          // nobody in grant_unused
 		Reason string
 		Said   string
 		Chain  []Hop
 		Have   int // how many have agreed
 		Digest Digest
+
+		// Of confirmed alone: what was signed, and the arguments that it is about.
+		Signed   *Signed
+		Question *Question
+		Args     []byte
 	}
 )
 
@@ -116,6 +128,7 @@ func (Close) act()   {}
 func (Tally) act()   {}
 func (Verify) act()  {}
 func (Settled) act() {}
+func (ToSign) act()  {}
 func (Noted) act()   {}
 
 // An Outcome is how a question ended. The zero Outcome is Denied.

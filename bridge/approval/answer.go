@@ -26,13 +26,19 @@ type Answer struct {
 
 	Result []byte // the elicitation's result, raw; it need not even be JSON
 	Failed bool   // it is a JSON-RPC error
+
+	// Where the terms say confirm: passkey, by one of our own doors. A yes that is a Draft
+	// counts for nothing, and what is to be signed for it comes back as a [ToSign]; Signed is
+	// that signature, and the yes is the one of the draft, whatever else is here.
+	Draft  bool
+	Signed *Signed
 }
 
 // Answer takes what somebody said. No acts: it answers nothing of ours.
 // Answers that cannot count are noted. Only who was asked is told, by being asked again.
 func (d *Desk) Answer(now time.Time, a Answer) []Act {
 	d.begin(now)
-	if a.Who.Door == Topic {
+	if a.Who.Door == Topic && a.Signed == nil {
 		d.fromTopic(&a)
 	} else {
 		d.fromDoor(&a)
@@ -121,6 +127,9 @@ func (d *Desk) knows(id string) bool {
 // foreign notes an answer that does not come from where it should.
 func (d *Desk) foreign(id string, a *Answer, reason string) {
 	n := Noted{ID: d.late[id].id, Event: record.ForeignAnswer, Who: a.Who, Reason: reason}
+	if a.Signed != nil {
+		n.Said = a.Signed.Problem
+	}
 	if k := d.asks[id]; k != nil {
 		n.ID, n.Digest = k.p.id, k.p.digest
 	} else if p := d.pending[id]; p != nil {
@@ -140,6 +149,9 @@ func (d *Desk) toAsk(id string, a *Answer) {
 		d.foreign(id, a, "wrong_sender")
 	case k.void != "":
 		d.note(k.p, record.LateAnswer, a.Who, k.void)
+	case k.p.unsigned(a):
+		d.foreign(id, a, Unconfirmed)
+		d.correct(k, a, TakesPasskey)
 	default:
 		k.void, k.answered = "already_answered", true
 		d.answered(k.p, k.s, a)
@@ -157,6 +169,8 @@ func (d *Desk) fromDoor(a *Answer) {
 	}
 	s := p.find(a.Who)
 	switch {
+	case a.Draft && p.digest.Is(a.Digest):
+		d.drafted(p, a)
 	case s == nil || s.state == struck:
 		d.foreign(p.id, a, "wrong_sender")
 	case !p.digest.Is(a.Digest):
@@ -165,9 +179,50 @@ func (d *Desk) fromDoor(a *Answer) {
 		d.foreign(p.id, a, "not_asked")
 	case s.state != beingAsked:
 		d.note(p, record.LateAnswer, a.Who, voided[s.state])
+	case a.Signed != nil:
+		d.signed(p, s, a)
+	case p.unsigned(a):
+		d.foreign(p.id, a, Unconfirmed)
 	default:
 		d.answered(p, s, a)
 	}
+}
+
+// drafted says what is to be signed for a yes, whosever it will be, and decides nothing.
+func (d *Desk) drafted(p *pending, a *Answer) {
+	switch {
+	case d.halted:
+		d.note(p, record.LateAnswer, a.Who, Halted)
+		return
+	case p.count(beingAsked) == 0, !p.unsigned(a):
+		d.foreign(p.id, a, Unconfirmed)
+		return
+	}
+	r := p.read(a.Result)
+	c, detail := p.edit(r.edits)
+	if detail != "" {
+		d.foreign(p.id, a, InvalidModification)
+		return
+	}
+	d.draft(p, r.why, c)
+}
+
+// signed takes a yes that a passkey has signed.
+func (d *Desk) signed(p *pending, s *ballot, a *Answer) {
+	if d.halted {
+		d.note(p, record.LateAnswer, s.who, Halted)
+		return
+	}
+	if a.Signed.Problem != "" {
+		d.foreign(p.id, a, BadPasskey)
+		return
+	}
+	one := p.sign(a.Signed)
+	if one == nil || p.q.Terms.Confirm == "" {
+		d.foreign(p.id, a, OtherSigned)
+		return
+	}
+	d.verify(&agreement{p: p, by: s, why: one.why, to: one.to, signed: a.Signed, nonce: one.nonce})
 }
 
 // answered takes the answer of somebody who was asked.
@@ -235,9 +290,12 @@ func (d *Desk) count(a *agreement) {
 	p, s, c := a.p, a.by, a.to
 	d.vacate(p, s, agreed, "you answered already")
 	s.keep = a.keep
-	if len(c.modified) > 0 && !d.amend(p, s, c) {
+	if len(c.modified) > 0 && !d.amend(a) {
 		d.settle(p, Settled{Outcome: Denied, Reason: InvalidModification, Detail: "the people who must agree keep changing it", Said: a.why}, s)
 		return
+	}
+	if a.signed != nil {
+		d.do(Noted{ID: p.id, Event: record.Confirmed, Who: s.who, Chain: s.chain, Have: p.count(agreed), Digest: p.digest, Signed: a.signed, Question: &p.q, Args: p.args})
 	}
 	if p.count(agreed) < p.need {
 		d.note(p, record.Answer, s.who, "approved")
@@ -253,14 +311,17 @@ const maxAmended = 3
 
 // amend makes an approver's edit what the question is about. Whoever else must
 // agree is asked about that: what people agree to is what runs.
-func (d *Desk) amend(p *pending, by *ballot, c change) bool {
+func (d *Desk) amend(a *agreement) bool {
+	p, by, c := a.p, a.by, a.to
 	p.args, p.timeout, p.published = c.args, c.timeout, nil
 	for _, m := range c.modified {
 		if !slices.Contains(p.modified, m) {
 			p.modified = append(p.modified, m)
 		}
 	}
-	p.nonce = d.o.Random()
+	if p.nonce = a.nonce; a.signed == nil {
+		p.nonce = d.o.Random()
+	}
 	p.digest = p.bind()
 	d.note(p, record.Modified, by.who, "")
 	if p.amended++; p.need > 1 && p.amended > maxAmended {

@@ -72,6 +72,9 @@ func (p *pending) metadata(s *ballot, shown *published, seconds int) []byte {
 	if p.need > 1 {
 		p.putTally(&m)
 	}
+	if p.q.Terms.Confirm != "" {
+		m.str("confirm", p.q.Terms.Confirm)
+	}
 	m.put("why", p.why())
 	m.str("digest", p.digest.String())
 	return m.end()

@@ -149,7 +149,7 @@ func (d *Desk) granted(p *pending) *agreement {
 			p.unused, p.unusedWhy = g, otherServer
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
-		case !slices.Contains(t.Remember, g.Keep):
+		case !slices.Contains(t.Remember, g.Keep), t.Confirm != "":
 			p.unused, p.unusedWhy = g, notOffered
 		case !p.enough(g.By):
 			p.unused, p.unusedWhy = g, othersDecide
@@ -169,6 +169,8 @@ func (p *pending) coveredBy(g *Grant) int {
 		return -1
 	case !g.ofThisServer(&p.q):
 		unused = otherServer
+	case unused == "" && p.q.Terms.Confirm != "":
+		unused = notOffered
 	case unused == "" && !p.enough(g.By):
 		unused = othersDecide
 	}

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -26,7 +27,7 @@ func (d *Desk) Judged(now time.Time, id string, v policy.Decision) []Act {
 		return d.out
 	}
 	// Another policy hides other arguments, and may deny part of what a wider yes covers.
-	p.published = nil
+	p.drafts, p.published = nil, nil
 	p.q.Terms.Remember = slices.DeleteFunc(slices.Clone(p.q.Terms.Remember), func(k string) bool { return slices.Contains(wider, k) })
 	switch {
 	case v.Verdict == policy.Allow:
@@ -43,6 +44,7 @@ func (d *Desk) tighten(p *pending, t *policy.Terms) {
 	was := &p.q.Terms
 	p.need = max(p.need, t.Need)
 	was.Need = p.need
+	was.Confirm = cmp.Or(was.Confirm, t.Confirm)
 	was.Of = slices.DeleteFunc(slices.Clone(was.Of), func(name string) bool { return !slices.Contains(t.Of, name) })
 	if t.Within > 0 {
 		p.shorten(p.began().Add(t.Within))

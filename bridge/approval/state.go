@@ -97,6 +97,9 @@ type agreement struct {
 	why   string  // in their own words
 	keep  string  // what they want remembered, see ballot
 	to    change
+
+	signed *Signed  // where it takes a passkey,
+	nonce  [16]byte // and of what was signed
 }
 
 // A change is what an answer makes of a call.
@@ -125,6 +128,7 @@ type pending struct {
 	ballots []*ballot
 	need    int
 	closed  []policy.Edit // what may be changed no longer
+	drafts  []draft       // that wait for a signature, the oldest first
 
 	// What people are asked to agree to now: what was asked for, until one of
 	// several who must agree changes it.

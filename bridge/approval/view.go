@@ -170,6 +170,9 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 	add("Topic", text.Line(q.Topic))
 	add("Gateway", text.Line(q.Gateway))
 	add("Rule", text.Line(strings.Join(q.Terms.Rules, ", ")))
+	if q.Terms.Confirm != "" {
+		add("Confirmed", TakesPasskey)
+	}
 	if p.need > 1 {
 		var have []string
 		for _, s := range p.ballots {
@@ -316,6 +319,9 @@ type Summary struct {
 	Have     int             `json:"have"`
 	Asking   []string        `json:"asking,omitempty"` // who has it open
 
+	// Confirm is what a yes takes: "passkey", or "" for nothing; see [Answer.Draft].
+	Confirm string `json:"confirm,omitempty"`
+
 	// Elsewhere says that whoever is shown it may look, and where it is answered, in words; "": here.
 	Elsewhere string `json:"elsewhere,omitempty"`
 
@@ -344,7 +350,7 @@ func (p *pending) frozenMS(till time.Time) int64 {
 // summary is the question as it stands in a list, without its arguments.
 func (p *pending) summary(till time.Time) Summary {
 	return Summary{FrozenMS: p.frozenMS(till), ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
-		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed), AboutPolicy: p.q.AboutPolicy}
+		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed), AboutPolicy: p.q.AboutPolicy, Confirm: p.q.Terms.Confirm}
 }
 
 // Pending lists the questions, oldest first, from the skip-th on and at most

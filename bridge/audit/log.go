@@ -172,6 +172,9 @@ func (l *Log) Err() error {
 // Path is where the log is.
 func (l *Log) Path() string { return l.path }
 
+// ID is that of the log, which all its files have, and no other log.
+func (l *Log) ID() string { return l.id }
+
 // Synced is the newest record that is known to be on the disk. It is the one
 // to tell others: a power cut cannot take it back. In mode Never it is the
 // newest one that the operating system was given some time to write.

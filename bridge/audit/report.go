@@ -27,6 +27,8 @@ type Report struct {
 	From       time.Time `json:"from,omitzero"`
 	To         time.Time `json:"to,omitzero"`
 	Starts     int       `json:"starts"`                // calls that went to the server
+	Signed     int       `json:"signed,omitempty"`      // answers whose passkeys' signatures were verified
+	Unenrolled int       `json:"unenrolled,omitempty"`  // passkeys among them that were enrolled before the first record
 	Unfinished []string  `json:"unfinished,omitempty"`  // calls that started and have no final record
 	Checked    int       `json:"checkpoints"`           // checkpoints and witnesses that agree
 	Unchecked  int       `json:"unchecked,omitempty"`   // those of records before the first

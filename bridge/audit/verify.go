@@ -89,7 +89,7 @@ func (s *snapshot) readBy(v *verifier, name string) error {
 // the records of each call (decided, started, ended; none without the one before, and no
 // start while the bridge is halted), that no envelope of a participant was started twice
 // within 15 minutes, that no plan was used without or beyond what was agreed to,
-// checkpoints and witnesses. What is wrong with the log is in the Report; the
+// checkpoints and witnesses, and what passkeys signed. What is wrong with the log is in the Report; the
 // error is that of r.
 func Verify(r io.Reader, c Checks) (Report, error) {
 	v := newVerifier(c)
@@ -108,13 +108,14 @@ type verifier struct {
 	report  Report
 	started envelopes
 	plans   plans
+	signed  passkeys
 	known   map[uint64][]Witness
 	recent  hashes
 	newest  Head // that counts
 }
 
 func newVerifier(c Checks) *verifier {
-	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: envelopes{}, plans: plans{}}
+	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: envelopes{}, plans: plans{}, signed: newPasskeys()}
 	for _, w := range c.Witnesses {
 		if w.Head.Seq > 0 {
 			v.known[w.Head.Seq] = append(v.known[w.Head.Seq], w)
@@ -194,6 +195,9 @@ func (v *verifier) line(line Line) *Fault {
 	}
 	if wrong != nil {
 		return faultAt(line, "a member has a value of the wrong kind: %v", wrong)
+	}
+	if why := v.signed.add(string(h.event), line.Text, v.report.First > 1 || v.report.Losses > 0); why != "" {
+		return faultAt(line, "%s", why)
 	}
 	return v.meaning(line, h, d)
 }
@@ -332,6 +336,7 @@ func (v *verifier) finish() Report {
 	if r.Fault = v.origin.fault(v.c); r.Fault != nil {
 		return *r
 	}
+	r.Signed, r.Unenrolled = v.signed.Signed, v.signed.Lone
 	r.Unfinished, r.Halted = v.calls.in(running), v.calls.halted
 	r.OK = true
 	return *r

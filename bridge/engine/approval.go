@@ -68,6 +68,7 @@ func (e *Engine) question(c *inflight.Call) {
 	c.SummedUp = turnedAway && !e.chargeRecord(c.From)
 	r := recordOf(c)
 	r.Event, r.Rule, r.Question, r.Of, r.Need = record.Asked, c.Decision.Rule, id, c.Decision.Ask.Of, c.Decision.Ask.Need
+	r.Confirm = c.Decision.Ask.Confirm
 	r.Unasked = slices.ContainsFunc(acts, isSettled)
 	r.Body = c.Body.String()
 	r.Digest = c.Digest
@@ -176,6 +177,10 @@ func (e *Engine) responded(env *wire.Envelope) {
 func (e *Engine) noteOnQuestion(a approval.Noted) {
 	r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
 		Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
+	if a.Signed != nil && a.Question != nil {
+		r.From, r.Method, r.Tool, r.Passkey = a.Question.Caller, a.Question.Method, a.Question.Tool, a.Signed.Proof
+		putArgs(&r, e.policy, a.Args, a.Question.Beside, argsMax)
+	}
 	if a.Who != (approval.Who{}) {
 		r.By = []string{a.Who.String()}
 	}

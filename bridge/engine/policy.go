@@ -179,6 +179,9 @@ func covers(had, now *policy.Terms) bool {
 			}
 		}
 	}
+	if now.Confirm != "" && had.Confirm == "" {
+		return false
+	}
 	for _, name := range had.Of {
 		if !slices.Contains(now.Of, name) {
 			return false
@@ -261,9 +264,12 @@ func (e *Engine) askToReload() {
 		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: policy.MaxQuestion, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
 		PolicyHash: e.policy.Hash()}
+	if e.policy.TakesPasskeys() || e.backed.TakesPasskeys() {
+		q.Terms.Confirm = policy.Passkey // or it could be had by a yes without one
+	}
 	id, acts := e.desk.Open(e.now, q)
 	w.id = id
-	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
+	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Confirm: q.Terms.Confirm, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
 	e.queueDesk(acts)
 }
 

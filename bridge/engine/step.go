@@ -188,6 +188,8 @@ func (e *Engine) carryOutOfDesk(a approval.Act) {
 		e.close(a)
 	case approval.Tally:
 		e.tally(a)
+	case approval.ToSign:
+		e.do(Told{a})
 	case approval.Noted:
 		e.noteOnQuestion(a)
 	case approval.Verify:

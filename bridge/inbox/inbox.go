@@ -200,6 +200,12 @@ func (r *Refusal) Error() string {
 		return "the answer does not count: this bridge takes answers at the terminal it was started from, and nowhere else (--answers terminal)"
 	case r.Reason == approval.Halted:
 		return "the answer does not count: the bridge is halted, and takes a no only until it is resumed"
+	case r.Reason == approval.Unconfirmed:
+		return "the answer does not count: " + approval.TakesPasskey
+	case r.Reason == approval.BadPasskey:
+		return "the passkey does not count: " + text.Line(cmp.Or(r.Detail, "it is not known here"))
+	case r.Reason == approval.OtherSigned:
+		return "the passkey signed another question, or one that has changed since: look at it again"
 	case r.Reason == approval.InvalidDelegation:
 		return "it was not passed on: " + text.Line(cmp.Or(r.Detail, "not to them")) + "; it is yours to decide as before"
 	}

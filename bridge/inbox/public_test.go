@@ -27,7 +27,7 @@ var decisions = map[reflect.Type]map[string]string{
 	},
 	reflect.TypeFor[approval.Summary](): {
 		"ID": same, "Short": same, "Bridge": same, "From": same, "Tool": same, "Args": hidden, "Beside": hidden, "Rule": same, "Asked": same,
-		"Deadline": same, "Need": same, "Have": same, "Asking": same, "Elsewhere": same, "AboutPolicy": same, "FrozenMS": same,
+		"Deadline": same, "Need": same, "Have": same, "Asking": same, "Elsewhere": same, "AboutPolicy": same, "Confirm": same, "FrozenMS": same,
 	},
 	reflect.TypeFor[approval.Fact]():   {"Name": part, "Text": part},
 	reflect.TypeFor[approval.Person](): {"Who": part, "State": part, "From": part},

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type place struct {
 	sidecar   *bridge.Sidecar
 	audit     *audit.Log // nil if no record is kept
 	kept      *remembered
+	keys      inbox.Passkeys
 	halt      *haltFile
 	pace      *pace // nil: nobody counts
 }
@@ -213,29 +215,39 @@ func orUnknown(v approval.View, found bool) (approval.View, error) {
 }
 
 func (l *localInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
-	counted := false
+	return l.decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
+}
+
+// decide gives an answer, and says what came of it.
+func (l *localInbox) decide(d approval.Answer) (inbox.Outcome, error) {
 	var acts []approval.Act
 	if p := l.here(); p != nil {
-		acts = p.sidecar.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
+		acts = p.sidecar.Decide(d)
 	}
+	return l.outcome(acts, d.Question)
+}
+
+// outcome is what became of a question that was answered.
+func (l *localInbox) outcome(acts []approval.Act, id string) (inbox.Outcome, error) {
+	counted := false
 	for _, act := range acts {
 		switch act := act.(type) {
 		case approval.Settled:
-			if act.ID == d.ID {
+			if act.ID == id {
 				return inbox.Outcome{Outcome: act.Outcome.String(), By: inbox.Names(act.By), Reason: act.Reason}, nil
 			}
 		case approval.Noted:
-			if act.ID != d.ID {
+			if act.ID != id {
 				continue
 			}
 			if act.Event == record.ForeignAnswer || act.Event == record.LateAnswer || act.Reason == approval.InvalidDelegation {
-				return inbox.Outcome{}, l.decided.refusal(act.ID, act.Reason, problemIn(acts, act.ID))
+				return inbox.Outcome{}, l.decided.refusal(act.ID, act.Reason, cmp.Or(problemIn(acts, act.ID), act.Said))
 			}
 			counted = true
 		}
 	}
 	if !counted {
-		return inbox.Outcome{}, l.decided.refusal(d.ID, inbox.Unknown, "")
+		return inbox.Outcome{}, l.decided.refusal(id, inbox.Unknown, "")
 	}
 	return inbox.Outcome{Outcome: inbox.Pending}, nil
 }

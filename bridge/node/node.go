@@ -165,7 +165,7 @@ func (n *Node) join() {
 	o.Look = n.looker.look
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
-	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.halt, &n.pace})
+	n.inbox.enter(&place{n.id, n.engine.Topic, n.way.Where, n.sidecar, n.audit, n.kept, n.keyring(), n.halt, &n.pace})
 	close(n.joined)
 }
 

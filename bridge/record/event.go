@@ -12,6 +12,7 @@ const (
 	// Calls and the questions about them.
 	Asked       Event = "asked"        // a question is put to those who may decide
 	Answer      Event = "answer"       // of a person, to a question
+	Confirmed   Event = "confirmed"    // a passkey signed a yes
 	Delegated   Event = "delegated"    // somebody passed a question on
 	Modified    Event = "modified"     // somebody changed what may run before they agreed
 	Decided     Event = "decided"      // by the policy, or by who was asked
@@ -27,6 +28,10 @@ const (
 	// Answers that count for nothing.
 	LateAnswer    Event = "late_answer"    // to a question that is settled, or was put anew since
 	ForeignAnswer Event = "foreign_answer" // of somebody who was not asked
+
+	// Passkeys.
+	PasskeyEnrolled Event = "passkey_enrolled"
+	PasskeyRemoved  Event = "passkey_removed"
 
 	// Proposals.
 	Proposed     Event = "proposed"
@@ -76,7 +81,7 @@ func (e Event) kept() (is, final bool) {
 	switch e {
 	case Ended, Withdrawn, Rejected:
 		return true, true
-	case Asked, Answer, Delegated, Modified, Decided, Started, Late, Unavailable, Expiring, GrantUnused, Revoked,
+	case PasskeyEnrolled, PasskeyRemoved, Confirmed, Asked, Answer, Delegated, Modified, Decided, Started, Late, Unavailable, Expiring, GrantUnused, Revoked,
 		LateAnswer, ForeignAnswer, Proposed, Taken, Reopened, Fulfilled, Unfulfilled, Expired, Left, ProposalDiff,
 		Reloaded, ReloadWaiting, ReloadDecided, Dropped, Security, Checkpoint, Halted, Resumed:
 		return true, false

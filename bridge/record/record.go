@@ -49,6 +49,9 @@ type Record struct {
 	Item int   `json:"item,omitempty"`
 	Use  int   `json:"use,omitempty"`
 
+	Confirm string          `json:"confirm,omitempty"` // what a yes to a question takes: passkey
+	Passkey json.RawMessage `json:"passkey,omitempty"` // that signed a yes, was enrolled or removed, with what shows it
+
 	// Args are the arguments that a decision was about, as far as the policy
 	// shows them. Of long ones only the size is kept.
 	Args      json.RawMessage `json:"args,omitempty"`
@@ -155,6 +158,10 @@ func (r *Record) AppendAs(dst []byte, event Event) []byte {
 	dst = appendList(dst, `,"uses":`, r.Uses)
 	dst = appendNumber(dst, `,"item":`, int64(r.Item))
 	dst = appendNumber(dst, `,"use":`, int64(r.Use))
+	dst = appendText(dst, `,"confirm":`, r.Confirm)
+	if len(r.Passkey) > 0 {
+		dst = append(append(dst, `,"passkey":`...), r.Passkey...)
+	}
 	if len(r.Args) > 0 {
 		dst = appendOneLine(append(dst, `,"args":`...), r.Args)
 	}

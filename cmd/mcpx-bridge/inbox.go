@@ -97,10 +97,11 @@ func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) 
 	if p.s.Inbox == "off" || p.s.Inbox == "" && atTerminal {
 		return nil
 	}
+	keys, _ := in.(inbox.Keyholder)
 	if atTerminal {
-		in = inbox.LookOnly(in)
+		in, keys = inbox.LookOnly(in), nil
 	}
-	if g.Server, err = web.Open(web.Options{Listen: p.s.Inbox, Only: &web.Source{Inbox: in, Key: id, Label: id + " in " + p.s.Topic}, Log: p.log}); err != nil {
+	if g.Server, err = web.Open(web.Options{Listen: p.s.Inbox, Only: &web.Source{Inbox: in, Key: id, Label: id + " in " + p.s.Topic, Keys: keys}, Log: p.log}); err != nil {
 		return err
 	}
 	g.link = g.Link()

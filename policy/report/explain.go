@@ -66,6 +66,7 @@ type Asking struct {
 	Mode     string   `json:"mode"`
 	Priority string   `json:"priority"`
 	Remember []string `json:"remember,omitempty"`
+	Confirm  string   `json:"confirm,omitempty"`
 	Edit     []string `json:"edit,omitempty"`
 	Delegate []string `json:"delegate,omitempty"`
 	Rules    []string `json:"rules,omitempty"`
@@ -89,7 +90,7 @@ func Explain(now *policy.Policy, d policy.Decision, args []byte, recorded []audi
 		e.Limits = append(e.Limits, Taking{l, l.Window.Milliseconds()})
 	}
 	if a := d.Ask; a != nil {
-		e.Ask = &Asking{Of: a.Of, Need: a.Need, WithinMS: a.Within.Milliseconds(), Mode: a.Mode, Priority: a.Priority, Remember: a.Remember, Rules: a.Rules}
+		e.Ask = &Asking{Of: a.Of, Need: a.Need, WithinMS: a.Within.Milliseconds(), Mode: a.Mode, Priority: a.Priority, Remember: a.Remember, Confirm: a.Confirm, Rules: a.Rules}
 		for _, edit := range a.Edit {
 			e.Ask.Edit = append(e.Ask.Edit, edit.Arg)
 		}

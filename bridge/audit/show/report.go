@@ -45,6 +45,8 @@ func Report(path string, r audit.Report) []byte {
 	say(r.Checked > 0, "it agrees with %s", text.Counted(r.Checked, "checkpoint"))
 	say(r.Unchecked > 0, "%s could not be checked: the record is in an older file", text.Counted(r.Unchecked, "checkpoint"))
 	say(r.Checked == 0, "nothing proves its end: records that were cut off there would not show; see --witness")
+	say(r.Signed > 0, "what passkeys signed is what was allowed: %s", text.Counted(r.Signed, "signature"))
+	say(r.Unenrolled > 0, "enrolled before the first record, so that nothing here says whose they are: %s", text.Counted(r.Unenrolled, "passkey"))
 	say(r.Halts > 0, "the bridge was halted: %s", text.Counted(r.Halts, "time"))
 	say(r.Halted, "it is halted at the end of the record: nothing may start")
 	say(r.Recoveries > 0, "it went on after a crash or a failure: %s", text.Counted(r.Recoveries, "time"))

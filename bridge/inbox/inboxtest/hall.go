@@ -16,7 +16,9 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/keyring"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
@@ -26,6 +28,11 @@ import (
 type Hall struct {
 	inbox.Feed
 	Settled chan approval.Settled // every end of a question, in order; room for 1024
+
+	// Confirmed is every yes that a passkey signed; room for 64. Those of a Hall are where
+	// Enrolling says.
+	Confirmed chan approval.Noted
+	keys      *keyring.Keyring
 
 	id string
 
@@ -38,7 +45,6 @@ type Hall struct {
 	desk  *approval.Desk
 	shown map[string]map[string]approval.Show // the elicitations, by question and participant
 	ends  map[string]approval.Settled
-	noted approval.Noted // the last one
 	here  map[string]bool
 
 	halted *inbox.Halted
@@ -46,7 +52,7 @@ type Hall struct {
 
 // New returns a Hall in which everybody is present.
 func New(id string) *Hall {
-	h := &Hall{id: id, Command: "notes-server", Settled: make(chan approval.Settled, 1024), shown: map[string]map[string]approval.Show{},
+	h := &Hall{id: id, Command: "notes-server", Settled: make(chan approval.Settled, 1024), Confirmed: make(chan approval.Noted, 64), shown: map[string]map[string]approval.Show{},
 		ends: map[string]approval.Settled{}, here: map[string]bool{}}
 	h.desk = approval.NewDesk(approval.Options{
 		Random:    func() (b [16]byte) { rand.Read(b[:]); return b },
@@ -136,11 +142,13 @@ func (h *Hall) Tick() {
 	h.act("", h.desk.Tick(time.Now()))
 }
 
-func (h *Hall) act(id string, acts []approval.Act) {
+// act carries acts out, and returns them with those that came of them.
+func (h *Hall) act(id string, acts []approval.Act) (all []approval.Act) {
 	for _, a := range acts {
+		all = append(all, a)
 		switch a := a.(type) {
 		case approval.Verify:
-			h.act(a.ID, h.desk.Verified(time.Now(), a.ID, "")) // what would run may still
+			all = append(all, h.act(a.ID, h.desk.Verified(time.Now(), a.ID, ""))...) // what would run may still
 		case approval.Show:
 			if a.To.Door == approval.Topic {
 				if h.shown[a.ID] == nil {
@@ -155,7 +163,9 @@ func (h *Hall) act(id string, acts []approval.Act) {
 			}
 			h.Post(inbox.Event{Event: event, ID: a.ID})
 		case approval.Noted:
-			h.noted = a
+			if a.Signed != nil && a.Event == record.Confirmed {
+				h.Confirmed <- a
+			}
 			h.Post(inbox.Event{Event: "changed", ID: a.ID})
 		case approval.Settled:
 			h.ends[a.ID] = a
@@ -169,6 +179,7 @@ func (h *Hall) act(id string, acts []approval.Act) {
 			h.Settled <- a
 		}
 	}
+	return all
 }
 
 func by(s approval.Settled) string {
@@ -240,23 +251,36 @@ func (h *Hall) view(prefix string, show func(id string) (approval.View, bool)) (
 }
 
 func (h *Hall) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
+	return h.outcome(h.answer(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result}), d.ID)
+}
+
+// answer gives an answer to the desk, and returns all that came of it.
+func (h *Hall) answer(a approval.Answer) []approval.Act {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.noted = approval.Noted{}
-	acts := h.desk.Answer(time.Now(), approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
+	return h.act(a.Question, h.desk.Answer(time.Now(), a))
+}
+
+// outcome is what came of an answer.
+func (h *Hall) outcome(acts []approval.Act, id string) (inbox.Outcome, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	end, before := h.ends[id]
+	for _, act := range acts {
+		switch act := act.(type) {
+		case approval.Settled:
+			return inbox.Outcome{Outcome: act.Outcome.String(), By: by(act), Reason: act.Reason}, nil
+		case approval.Noted:
+			if before && act.Event == record.LateAnswer {
+				return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.AlreadyDecided, By: by(end)}
+			}
+			if act.Event == record.ForeignAnswer || act.Event == record.LateAnswer {
+				return inbox.Outcome{}, &inbox.Refusal{Reason: act.Reason, Detail: act.Said}
+			}
+		}
+	}
 	if len(acts) == 0 {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
-	}
-	_, before := h.ends[d.ID]
-	h.act(d.ID, acts)
-	end, ended := h.ends[d.ID]
-	switch {
-	case before:
-		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.AlreadyDecided, By: by(end)}
-	case ended:
-		return inbox.Outcome{Outcome: end.Outcome.String(), By: by(end), Reason: end.Reason}, nil
-	case h.noted.Event == record.ForeignAnswer, h.noted.Event == record.LateAnswer:
-		return inbox.Outcome{}, &inbox.Refusal{Reason: h.noted.Reason}
 	}
 	return inbox.Outcome{Outcome: inbox.Pending}, nil
 }
@@ -282,6 +306,23 @@ func (h *Hall) Revoke(_ context.Context, id string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.desk.Revoke(id), nil
+}
+
+// Enrolling gives the Hall passkeys, in a file in dir, and returns what tells of those that are
+// enrolled and removed; it has room for 64.
+func (h *Hall) Enrolling(dir string) <-chan record.Record {
+	told := make(chan record.Record, 64)
+	h.keys = keyring.New(keyring.Options{Book: passkey.In(dir, h.id), Answer: h.answer, Outcome: h.outcome,
+		Put: func(r *record.Record) error { told <- *r; return nil }})
+	return told
+}
+
+// Passkeys is that of [inbox.Keyholder].
+func (h *Hall) Passkeys() inbox.Passkeys {
+	if h.keys == nil {
+		return nil
+	}
+	return h.keys
 }
 
 // Next waits for the next end of a question.

@@ -16,14 +16,14 @@ import (
 const mostAlike = 20
 
 // alike are the questions of a source that have caller, tool and rule of one of them, the oldest
-// first. What is answered elsewhere, or is about the policy, is like nothing.
+// first. What is answered elsewhere, is about the policy, or takes a passkey is like nothing.
 func alike(ctx context.Context, src *Source, one *approval.Summary) (all []approval.Summary) {
 	list, err := src.List(ctx, false)
-	if err != nil || one.Elsewhere != "" || one.AboutPolicy {
+	if err != nil || one.Elsewhere != "" || one.AboutPolicy || one.Confirm != "" {
 		return nil
 	}
 	for _, q := range list {
-		if q.From == one.From && q.Tool == one.Tool && q.Rule == one.Rule && !q.AboutPolicy {
+		if q.From == one.From && q.Tool == one.Tool && q.Rule == one.Rule && !q.AboutPolicy && q.Confirm == "" {
 			all = append(all, q)
 		}
 	}

@@ -51,18 +51,26 @@ func ended(o inbox.Outcome) string {
 // decide hands on an answer to what was shown: the digest is that of the form, and the question
 // is looked at again only to read the form by it.
 func decide(ctx context.Context, src *Source, id, digest string, form map[string][]string) (inbox.Outcome, error) {
-	v, err := src.Show(ctx, id)
+	d, err := decisionOf(ctx, src, id, digest, form)
 	if err != nil {
 		return inbox.Outcome{}, err
 	}
+	return src.Decide(ctx, d)
+}
+
+func decisionOf(ctx context.Context, src *Source, id, digest string, form map[string][]string) (d inbox.Decision, err error) {
+	v, err := src.Show(ctx, id)
+	if err != nil {
+		return d, err
+	}
 	if v.ID != id || digest != v.Digest {
-		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.DigestMismatch}
+		return d, &inbox.Refusal{Reason: inbox.DigestMismatch}
 	}
 	reply, err := read(&v, form)
 	if err != nil {
-		return inbox.Outcome{}, err
+		return d, err
 	}
-	return src.Decide(ctx, inbox.Decision{ID: id, Digest: digest, Result: reply.Result(v.Choice)})
+	return inbox.Decision{ID: id, Digest: digest, Result: reply.Result(v.Choice)}, nil
 }
 
 // read reads a form by the question that it answers. Whatever is not clear is no answer.

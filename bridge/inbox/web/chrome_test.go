@@ -58,6 +58,11 @@ func TestInABrowser(t *testing.T) {
 		"another site":     aPageOfAnotherSiteGetsNothing,
 		"sign out":         signsOutInAllTabs,
 		"without a script": worksWithoutAScript,
+		"passkey":          aPasskeySignsAYes,
+		"no passkey":       noPasskeyNoYes,
+		"two passkeys":     eachSignsForThemselves,
+		"by address":       anAddressHasNoPasskeys,
+		"replayed":         aSignatureIsForOneQuestion,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, browser) })
 	}

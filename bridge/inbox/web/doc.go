@@ -12,6 +12,9 @@
 //	GET  /remembered              the grants; POST takes one back
 //	GET  /bridges                 how each bridge is; POST halts or resumes some
 //	POST /out                     ends the session of a browser, and what it listens to
+//	POST /sign/{bridge}/{id}      what a passkey is to sign for a yes; decides nothing
+//	GET  /passkeys                those of the bridge; POST enrols one, or removes it
+//	POST /localhost               a link to this page by that name, by which passkeys serve it
 //	GET  /events                  server-sent events of all bridges: what to look at again
 //	     /api/{bridge}/...        what bridge/inbox/socket serves, by the same handlers
 //

@@ -43,19 +43,31 @@ func warnings(v *approval.View) piece {
 }
 
 // form answers the question. Its first button is none, so that Enter in a field presses
-// nothing; what was not looked at keeps Allow from being sent, and Deny never.
-func form(src *Source, v *approval.View, long []string) piece {
+// nothing; what was not looked at keeps Allow from being sent, and Deny never. confirm is what a
+// yes takes, and here says whether it can be said here at all.
+func form(src *Source, v *approval.View, long []string, confirm piece, here bool) piece {
 	if v.Elsewhere != "" {
 		return element("p", class("warn"), words("This is "+v.Elsewhere+"."))
 	}
 	return element("form", id("answer"), attribute{"method", "post"}, exact{"action", address("q", src.Key, v.ID)}, attribute{"aria-label", "Your answer"},
+		when(v.Confirm != "" && here, exact{"data-passkey", address("sign", src.Key, v.ID)}),
 		element("fieldset",
 			element("button", flag("disabled"), flag("hidden")),
 			hidden("digest", v.Digest),
+			when(v.Confirm != "" && here, pieces{hidden("statement", ""), hidden("assertion", "")}),
 			fields(v), remember(v), reason(),
 			element("p", class("lock"), id("lock"), when(len(long) > 0, words(fmt.Sprintf("Allow works once you have opened %s above.", text.Counted(len(long), "long value"))))),
-			element("div", class("buttons"), do("allow", "Allow", "primary", false), do("deny", "Deny", "no", true)),
+			confirm,
+			element("div", class("buttons"), when(here, do("allow", allows(v), "primary", false)), do("deny", "Deny", "no", true)),
 			delegate(v)))
+}
+
+// allows is what stands on the button for a yes.
+func allows(v *approval.View) string {
+	if v.Confirm != "" {
+		return "Allow with a passkey"
+	}
+	return "Allow"
 }
 
 func do(what, said, look string, unread bool) piece {

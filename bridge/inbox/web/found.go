@@ -19,6 +19,18 @@ type Source struct {
 	inbox.Inbox
 	Key   string // distinct from all others'; it stands in addresses
 	Label string // for people
+
+	// Keys has the passkeys of the bridge, where this page is its own; nil: a yes that takes one
+	// cannot be said here.
+	Keys inbox.Keyholder
+}
+
+// passkeys are those of the bridge, nil where there are none here.
+func (src *Source) passkeys() inbox.Passkeys {
+	if src == nil || src.Keys == nil {
+		return nil
+	}
+	return src.Keys.Passkeys()
 }
 
 // A Finder returns the sources that there are now, without those whose keys are known.
@@ -38,7 +50,7 @@ func Bridges(dir string, want func(inbox.Status) bool) Finder {
 			if err != nil || want != nil && !want(c.Known) {
 				continue // nobody lives there, or not for us
 			}
-			found = append(found, &Source{c, key, c.Known.ID + " in " + c.Known.Topic})
+			found = append(found, &Source{Inbox: c, Key: key, Label: c.Known.ID + " in " + c.Known.Topic})
 		}
 		return found, err
 	}

@@ -23,7 +23,7 @@ type sheet struct {
 }
 
 // heads are what the head of each page leads to.
-var heads = []struct{ at, title string }{{"/", "Questions"}, {"/history", "History"}, {"/remembered", "Remembered"}, {"/bridges", "Bridges"}}
+var heads = []struct{ at, title string }{{"/", "Questions"}, {"/history", "History"}, {"/remembered", "Remembered"}, {"/passkeys", "Passkeys"}, {"/bridges", "Bridges"}}
 
 // page writes a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of sheet) {

@@ -36,7 +36,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong 
 	case err != nil:
 		s.page(w, r, http.StatusBadGateway, sheet{title: "The bridge does not answer", on: "/", body: pieces{back(), element("h1", words("The bridge does not answer")), element("p", words(err.Error()))}})
 	default:
-		s.page(w, r, status, sheet{title: "A question", on: "/", body: whole(src, &v, wrong, halts(r.Context(), src), more(r.Context(), src, &v), time.Now())})
+		s.page(w, r, status, sheet{title: "A question", on: "/", body: s.whole(r, src, &v, wrong, halts(r.Context(), src), more(r.Context(), src, &v), time.Now())})
 	}
 }
 
@@ -54,9 +54,10 @@ func (s *Server) over(at place, wrong string) sheet {
 }
 
 // whole is all there is to see of a question, and the form that answers it.
-func whole(src *Source, v *approval.View, wrong string, halts, alike piece, now time.Time) piece {
+func (s *Server) whole(r *http.Request, src *Source, v *approval.View, wrong string, halts, alike piece, now time.Time) piece {
 	t := &tree{form: "answer", of: v.ID}
 	arguments := t.arguments(v)
+	confirm, here := s.confirms(r, src, v)
 	return element("article", class("question"), attribute{"data-id", v.ID}, attribute{"data-digest", v.Digest}, attribute{"aria-labelledby", "heading"},
 		back(),
 		element("h1", id("heading"), asks(v)),
@@ -68,7 +69,8 @@ func whole(src *Source, v *approval.View, wrong string, halts, alike piece, now 
 		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), planned(v), arguments)),
 		changes(v, now),
 		element("section", attribute{"aria-labelledby", "about"}, element("h2", id("about"), words("About it")), circumstances(v)),
-		form(src, v, t.long),
+		when(!here && src.passkeys() != nil, moveOver()),
+		form(src, v, t.long, confirm, here),
 	)
 }
 
@@ -88,7 +90,7 @@ func circumstances(v *approval.View) piece {
 	var rest pieces
 	for _, f := range v.Facts {
 		switch f.Name {
-		case "Warning", "Decide by", "Rule", "Needs", "Tool", "Caller", "Digest":
+		case "Warning", "Decide by", "Rule", "Needs", "Tool", "Caller", "Digest", "Confirmed":
 		default:
 			if !slices.Contains(v.Plan, f) {
 				rest = append(rest, fact(f.Name, f.Text))
@@ -129,6 +131,18 @@ func people(v *approval.View) piece {
 	return pieces{element("dt", words("Who decides")), element("dd", element("ul", class("people"), all))}
 }
 
+// decided hands on an answer, signed by a passkey where it is.
+func (s *Server) decided(r *http.Request, src *Source, id string) (inbox.Outcome, error) {
+	signature, signed, err := s.signature(r.PostForm)
+	switch {
+	case err != nil:
+		return inbox.Outcome{}, err
+	case signed && src.passkeys() != nil && r.PostForm.Get("do") == "allow":
+		return src.passkeys().DecideSigned(r.Context(), inbox.Decision{ID: id, Digest: strings.Join(r.PostForm["digest"], " ")}, signature)
+	}
+	return decide(r.Context(), src, id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
+}
+
 // answer takes the answer to one question.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
@@ -141,7 +155,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.show(w, r, http.StatusNotFound, "Nothing was decided.")
 		return
 	}
-	outcome, err := decide(r.Context(), src, at.id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
+	outcome, err := s.decided(r, src, at.id)
 	if err != nil {
 		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
 		return

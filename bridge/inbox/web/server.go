@@ -120,6 +120,12 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST /remembered", s.revoke)
 	mux.HandleFunc("GET /bridges", s.bridges)
 	mux.HandleFunc("POST /bridges", s.halt)
+	mux.HandleFunc("POST /sign/{bridge}/{id}", s.toSign)
+	mux.HandleFunc("GET /passkeys", s.passkeys)
+	mux.HandleFunc("POST /passkeys", s.keep)
+	mux.HandleFunc("POST /passkeys/challenge", s.challenge)
+	mux.HandleFunc("POST /passkeys/remove", s.drop)
+	mux.HandleFunc("POST /localhost", s.move)
 	mux.HandleFunc("GET /events", s.events)
 	socket.Mount(mux, "/api/{bridge}", s.inboxOf, patience)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {

@@ -153,6 +153,59 @@ function unlock() {
   check();
 }
 
+// A passkey signs a yes, or is made, before its form is sent. Bytes are base64 on the way.
+const plain = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
+const raw = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const keys = (ids) => ids.map((id) => ({ type: "public-key", id: raw(id) }));
+
+const ask = (address, form, button) => new Promise((done, failed) => {
+  const r = new XMLHttpRequest();
+  r.open("POST", address);
+  r.timeout = 15000;
+  r.onload = () => (r.status === 200 ? done(JSON.parse(r.responseText)) : failed(new Error(r.responseText)));
+  r.onerror = r.ontimeout = () => failed(new Error("The bridge does not answer."));
+  r.send(new URLSearchParams(new FormData(form, button)));
+});
+
+async function signs(form, want) {
+  const got = await navigator.credentials.get({ publicKey: { rpId: want.party, challenge: raw(want.challenge),
+    allowCredentials: keys(want.known), userVerification: "required", timeout: 120000 } });
+  form.elements.statement.value = want.statement;
+  form.elements.assertion.value = JSON.stringify({ credential: plain(got.rawId), authenticator_data: plain(got.response.authenticatorData),
+    client_data: plain(got.response.clientDataJSON), signature: plain(got.response.signature) });
+}
+
+async function makes(form, want) {
+  const got = await navigator.credentials.create({ publicKey: { rp: { id: want.party, name: "mcpx-bridge" }, challenge: raw(want.challenge),
+    user: { id: raw(want.user), name: form.elements.name.value, displayName: form.elements.name.value },
+    pubKeyCredParams: want.kinds.map((alg) => ({ type: "public-key", alg })), excludeCredentials: keys(want.known),
+    authenticatorSelection: { userVerification: "required" }, attestation: "none", timeout: 120000 } });
+  form.elements.challenge.value = want.challenge;
+  form.elements.made.value = JSON.stringify({ credential: plain(got.rawId), public_key: plain(got.response.getPublicKey()),
+    authenticator_data: plain(got.response.getAuthenticatorData()), client_data: plain(got.response.clientDataJSON) });
+}
+
+for (const form of document.querySelectorAll("form[data-passkey]")) form.addEventListener("submit", async (e) => {
+  const button = e.submitter;
+  if (button?.value !== "allow" && button?.value !== "enrol" || form.dataset.ready) return;
+  e.preventDefault();
+  e.stopImmediatePropagation();
+  if (form.dataset.busy) return;
+  form.dataset.busy = "yes";
+  try {
+    const want = await ask(form.dataset.passkey, form, button);
+    await (button.value === "allow" ? signs : makes)(form, want);
+    form.dataset.ready = "yes";
+    form.requestSubmit(button);
+  } catch (wrong) {
+    const text = document.createElement("p");
+    text.className = "warn";
+    text.setAttribute("role", "alert");
+    text.textContent = wrong.name === "NotAllowedError" ? "No passkey was used." : wrong.message;
+    document.getElementById("wrong").replaceChildren(text);
+  } finally { delete form.dataset.busy; }
+});
+
 // A form is sent once.
 for (const f of document.forms) f.addEventListener("submit", (e) => { if (f.dataset.sent) e.preventDefault(); f.dataset.sent = "yes"; });
 addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });

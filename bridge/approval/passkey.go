@@ -1,0 +1,107 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
+)
+
+// A yes to a question whose terms say confirm: passkey counts where a passkey has signed a
+// statement of all that would run, and nowhere else. The Desk writes the statement for an
+// answer that is a draft, and takes it back once. Whether the signature is good is found out
+// by whoever brings it, before the Desk is told: here counts which statement it was.
+
+// Unconfirmed is why a yes does not count that no passkey has signed.
+const Unconfirmed = "unconfirmed"
+
+// Why one does not count that a passkey has signed.
+const (
+	BadPasskey  = "bad_passkey"  // it is no signature by a passkey that is known here
+	OtherSigned = "other_signed" // what was signed is not what would run, or was used
+)
+
+// TakesPasskey says to people what a yes takes, and where.
+const TakesPasskey = "a yes takes a passkey, on the page of this bridge; a no counts from anywhere"
+
+// A Signed is what goes with a yes that a passkey has signed. Whoever makes one has verified
+// the signature; the Answer is that of the person whose passkey it is.
+type Signed struct {
+	Statement []byte          // that was signed
+	Proof     json.RawMessage // all it takes to verify it again, for the record: one object on one line
+	Problem   string          // why it is none; such a yes is noted, and counts for nothing
+}
+
+// A draft is a yes that waits for its signature.
+type draft struct {
+	statement []byte
+	on        Digest // of the question as it was
+	to        change
+	nonce     [16]byte // of what the question is about from then on, if the yes changes that
+	why       string
+}
+
+// maxDrafts is how many statements of one question wait for a signature; the oldest is
+// forgotten.
+const maxDrafts = 16
+
+// unsigned reports whether an answer is a yes that lacks a signature.
+func (p *pending) unsigned(a *Answer) bool {
+	return p.q.Terms.Confirm == policy.Passkey && a.Signed == nil && !a.Failed && p.read(a.Result).said == yes
+}
+
+// draft says what is to be signed for a yes to count.
+func (d *Desk) draft(p *pending, why string, to change) {
+	one := draft{on: p.digest, to: to, why: why, nonce: p.nonce}
+	if len(to.modified) > 0 {
+		one.nonce = d.o.Random()
+	}
+	about := *p
+	about.args, about.timeout, about.nonce = to.args, to.timeout, one.nonce
+	one.statement = d.statement(&about)
+	if p.drafts = append(p.drafts, one); len(p.drafts) > maxDrafts {
+		p.drafts = slices.Clone(p.drafts[1:])
+	}
+	d.do(ToSign{ID: p.id, Statement: one.statement})
+}
+
+// statement says what would run, for whom, where and why it was asked, on one line of JSON that
+// is never the same twice. The digest covers what the rest of it names, and more; the rest is
+// there to be compared with the record, as which the arguments count in the spelling that they
+// have there.
+func (d *Desk) statement(p *pending) []byte {
+	nonce := d.o.Random()
+	var o object
+	o.str("question", p.id)
+	o.str("bridge", p.q.Bridge)
+	o.str("topic", p.q.Topic)
+	o.str("from", p.q.Caller)
+	o.str("method", p.q.Method)
+	o.str("tool", p.q.Tool)
+	o.raw("rules", list(p.q.Terms.Rules...))
+	if d.redactor != nil {
+		recorded := sha256.Sum256(rawjson.OneLine(d.redactor.Redact(p.args)))
+		o.str("recorded_args", hex.EncodeToString(recorded[:]))
+	}
+	o.str("digest", p.bind().String())
+	o.str("nonce", hex.EncodeToString(nonce[:]))
+	return o.end()
+}
+
+// sign takes the draft that was signed, nil if it is none of those that wait, or the question
+// has changed since.
+func (p *pending) sign(s *Signed) *draft {
+	i := slices.IndexFunc(p.drafts, func(d draft) bool { return string(d.statement) == string(s.Statement) })
+	if i < 0 {
+		return nil
+	}
+	one := p.drafts[i]
+	p.drafts = slices.Delete(p.drafts, i, i+1)
+	if one.on != p.digest {
+		return nil
+	}
+	return &one
+}

@@ -1,0 +1,206 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey"
+)
+
+// passkeys are what people signed: the keys that were enrolled, and of questions that take them
+// what was asked and who has signed what.
+type passkeys struct {
+	keys map[string]*passkey.Credential // by id
+	open map[string]*confirmable        // by the id of the question
+
+	Signed int // what was verified
+	Lone   int // by keys that were enrolled before the first record
+}
+
+// A confirmable is a question whose yes takes a passkey.
+type confirmable struct {
+	signable
+	reloaded bool // since it was asked: another policy may hide other arguments
+	signed   []signable
+}
+
+// signable are the members of records that a signature is about.
+type signable struct {
+	Question string         `json:"question"`
+	Confirm  string         `json:"confirm"`
+	From     string         `json:"from"`
+	Method   string         `json:"method"`
+	Tool     string         `json:"tool"`
+	Need     int            `json:"need"`
+	Verdict  string         `json:"verdict"`
+	By       []string       `json:"by"`
+	Digest   string         `json:"digest"`
+	Ran      string         `json:"ran"`
+	Modified []string       `json:"modified"`
+	Args     jsontext.Value `json:"args"`
+	Proof    *passkey.Proof `json:"passkey"`
+}
+
+// signedStatement is what a bridge has a passkey sign.
+type signedStatement struct {
+	Question string `json:"question"`
+	From     string `json:"from"`
+	Method   string `json:"method"`
+	Tool     string `json:"tool"`
+	Args     string `json:"recorded_args"`
+	Digest   string `json:"digest"`
+}
+
+func newPasskeys() passkeys {
+	return passkeys{keys: map[string]*passkey.Credential{}, open: map[string]*confirmable{}}
+}
+
+// add says what is wrong with a record as to passkeys; "" if nothing is. partial: keys may have
+// been enrolled, and questions put, before the records that are read.
+func (p *passkeys) add(event string, text []byte, partial bool) string {
+	switch event {
+	case "reloaded":
+		for _, of := range p.open {
+			of.reloaded = true
+		}
+		return ""
+	case "asked", "reload_waiting":
+		if !bytes.Contains(text, []byte(`"confirm":`)) {
+			return ""
+		}
+	case "passkey_enrolled", "passkey_removed", "confirmed":
+	case "decided", "reload_decided":
+		if len(p.open) == 0 {
+			return ""
+		}
+	default:
+		return ""
+	}
+	var r signable
+	if err := json.Unmarshal(text, &r, lenient); err != nil {
+		return "what it says of a passkey cannot be read: " + err.Error()
+	}
+	switch event {
+	case "passkey_enrolled", "passkey_removed":
+		return p.listed(event, &r)
+	case "confirmed":
+		return p.confirmed(&r, partial)
+	case "decided", "reload_decided":
+		return p.decided(&r)
+	}
+	r.Args = bytes.Clone(r.Args)
+	p.open[r.Question] = &confirmable{signable: r}
+	return ""
+}
+
+func (p *passkeys) listed(event string, r *signable) string {
+	if r.Proof == nil {
+		return "it does not say which passkey"
+	}
+	if event == "passkey_removed" {
+		delete(p.keys, string(r.Proof.Credential))
+		return ""
+	}
+	p.keys[string(r.Proof.Credential)] = &passkey.Credential{ID: r.Proof.Credential, Person: r.Proof.Person, PublicKey: r.Proof.PublicKey}
+	return ""
+}
+
+// confirmed verifies a signature, and that it is about what the record says.
+func (p *passkeys) confirmed(r *signable, partial bool) string {
+	of := p.open[r.Question]
+	switch {
+	case r.Proof == nil || len(r.By) != 1:
+		return "a yes is said to be signed, and there is no signature"
+	case of == nil && !partial:
+		return "a yes was signed to a question that was not put"
+	}
+	if why := p.verified(r, partial); why != "" {
+		return "the passkey of " + r.By[0] + " did not sign this: " + why
+	}
+	var said signedStatement
+	if err := json.Unmarshal([]byte(r.Proof.Statement), &said); err != nil {
+		return "what was signed cannot be read: " + err.Error()
+	}
+	switch {
+	case said.Question != r.Question, said.From != r.From, said.Method != r.Method, said.Tool != r.Tool, short(said.Digest) != r.Digest:
+		return "what was signed is not what the record says"
+	case said.Args != "" && r.Args != nil && said.Args != digestOf(r.Args):
+		return "what was signed are not the arguments on record"
+	case of == nil:
+		return ""
+	case of.Method != "" && (of.From != r.From || of.Method != r.Method || of.Tool != r.Tool):
+		return "what was signed is not what was asked"
+	case of.Digest == r.Digest && of.Args != nil && r.Args != nil && !of.reloaded && !bytes.Equal(of.Args, r.Args):
+		return "what was signed are not the arguments that were asked about"
+	case slices.ContainsFunc(of.signed, func(o signable) bool { return o.Proof.Statement == r.Proof.Statement }):
+		return "what was signed was used before"
+	}
+	r.Args = bytes.Clone(r.Args)
+	of.signed = append(of.signed, *r)
+	return ""
+}
+
+// verified verifies the signature of a record.
+func (p *passkeys) verified(r *signable, partial bool) string {
+	key := p.keys[string(r.Proof.Credential)]
+	switch {
+	case key == nil && !partial:
+		return "it was not enrolled on record"
+	case key == nil:
+		p.Lone++
+		key = &passkey.Credential{ID: r.Proof.Credential, Person: r.Proof.Person, PublicKey: r.Proof.PublicKey}
+		p.keys[string(r.Proof.Credential)] = key
+	}
+	if !bytes.Equal(key.PublicKey, r.Proof.PublicKey) || key.Person != r.By[0] {
+		return "it is another one than was enrolled"
+	}
+	if err := key.Verify(&r.Proof.Assertion, []byte(r.Proof.Statement), ""); err != nil {
+		return err.Error()
+	}
+	p.Signed++
+	return ""
+}
+
+// decided says what is missing of a yes that takes passkeys.
+func (p *passkeys) decided(r *signable) string {
+	of := p.open[r.Question]
+	if of == nil {
+		return ""
+	}
+	delete(p.open, r.Question)
+	if r.Verdict != "allow" {
+		return ""
+	}
+	people := map[string]bool{}
+	for _, s := range of.signed {
+		if s.Digest == r.Ran || r.Ran == "" && s.Digest == r.Digest {
+			people[s.By[0]] = true
+			if len(r.Modified) > 0 && r.Args != nil && s.Args != nil && !of.reloaded && !bytes.Equal(r.Args, s.Args) {
+				return "what was signed are not the arguments that ran"
+			}
+		}
+	}
+	if need := max(of.Need, 1); len(people) < need {
+		return fmt.Sprintf("it was allowed by %d of the %d passkeys that it takes", len(people), need)
+	}
+	for _, who := range r.By {
+		if !people[who] {
+			return fmt.Sprintf("%q is said to have allowed it, whose passkey signed nothing", who)
+		}
+	}
+	return ""
+}
+
+func digestOf(args []byte) string {
+	sum := sha256.Sum256(args)
+	return hex.EncodeToString(sum[:])
+}
+
+// short is the form in which records name a digest.
+func short(digest string) string { return digest[:min(len(digest), 8)] }

@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey/passkeytest"
+)
+
+// A signer is a person with a passkey.
+type signer struct {
+	*passkeytest.Authenticator
+	c passkey.Credential
+}
+
+func newSigner(t *testing.T, person string) *signer {
+	t.Helper()
+	a := passkeytest.New(t)
+	r := a.Register([]byte("c"))
+	c, err := r.Verify([]byte("c"), passkeytest.Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Name, c.Person = "key of "+person, person
+	return &signer{a, c}
+}
+
+func (s *signer) enrolled() string {
+	r := s.Register([]byte("c"))
+	return fmt.Sprintf(`{"event":"passkey_enrolled","by":[%q],"passkey":%s}`, s.c.Person, r.Prove(&s.c))
+}
+
+func (s *signer) removed() string {
+	return fmt.Sprintf(`{"event":"passkey_removed","by":[%q],"passkey":%s}`, s.c.Person, s.c.Named())
+}
+
+// digest is that of what runs with these arguments.
+func digest(args string) string {
+	sum := sha256.Sum256([]byte("digest" + args))
+	return hex.EncodeToString(sum[:])
+}
+
+func statementOf(question, args, nonce string) string {
+	sum := sha256.Sum256([]byte(args))
+	return fmt.Sprintf(`{"question":%q,"bridge":"fs","from":"ana","method":"tools/call","tool":"read_file","rules":["r"],"recorded_args":"%x","digest":%q,"nonce":%q}`, question, sum, digest(args), nonce)
+}
+
+// signs is a yes on record that s has signed.
+func (s *signer) signs(question, args, nonce string) string {
+	statement := statementOf(question, args, nonce)
+	said := s.Sign([]byte(statement))
+	return s.says(question, args, s.c.Prove(&said, []byte(statement)))
+}
+
+func (s *signer) says(question, args string, proof json.RawMessage) string {
+	return fmt.Sprintf(`{"event":"confirmed","call":"1","from":"ana","method":"tools/call","tool":"read_file","question":%q,"by":[%q],"digest":%q,"passkey":%s,"args":%s}`,
+		question, s.c.Person, digest(args)[:8], proof, args)
+}
+
+func askedFor(question, args string, need int) string {
+	return fmt.Sprintf(`{"event":"asked","call":"1","from":"ana","method":"tools/call","tool":"read_file","question":%q,"need":%d,"digest":%q,"confirm":"passkey","args":%s}`, question, need, digest(args)[:8], args)
+}
+
+func allowedBy(question, args, more string, by ...string) string {
+	names, _ := json.Marshal(by)
+	return fmt.Sprintf(`{"event":"decided","call":"1","from":"ana","tool":"read_file","verdict":"allow","question":%q,"by":%s,"digest":%q%s}`, question, names, digest(args)[:8], more)
+}
+
+const (
+	asks  = `{"path":"/a"}`
+	other = `{"path":"/etc/shadow"}`
+)
+
+func TestWhatPasskeysSignedIsVerified(t *testing.T) {
+	local, alice := newSigner(t, "local"), newSigner(t, "alice")
+	text, head := sample(t, local.enrolled(), alice.enrolled(),
+		askedFor("q1", asks, 2), local.signs("q1", asks, "n1"), alice.signs("q1", asks, "n2"), allowedBy("q1", asks, "", "local", "alice"),
+		askedFor("q2", asks, 1), local.signs("q2", other, "n3"), allowedBy("q2", asks, fmt.Sprintf(`,"ran":%q,"modified":["/path"],"args":%s`, digest(other)[:8], other), "local"),
+		askedFor("q3", asks, 1), strings.Replace(allowedBy("q3", asks, "", "local"), "allow", "deny", 1))
+	r := check(t, text, knows(head))
+	if !r.OK || r.Signed != 3 || r.Unenrolled != 0 {
+		t.Errorf("%+v, %v", r, r.Fault)
+	}
+}
+
+// Whoever rewrites a log can make its chain anew. What passkeys signed they cannot.
+func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
+	local, alice, thief := newSigner(t, "local"), newSigner(t, "alice"), newSigner(t, "local")
+	first := local.signs("q0", asks, "n0")
+	good := local.signs("q1", asks, "n1")
+	forged, itsKey := *thief, *thief.Authenticator
+	itsKey.ID, forged.c.ID, forged.Authenticator = local.ID, local.ID, &itsKey
+	unverified := *local
+	one := *local.Authenticator
+	one.Flags, one.Counter = 0x01, 50
+	unverified.Authenticator = &one
+	elsewhere := *local
+	two := *local.Authenticator
+	two.Origin, two.Counter = "http://evil.example", 60
+	elsewhere.Authenticator = &two
+	again := local.signs("q1", asks, "n1")
+	later := local.signs("q1", asks, "n9")
+	allow := allowedBy("q1", asks, "", "local")
+	for name, test := range map[string]struct {
+		recs []string
+		said string
+	}{
+		"no signature":                  {[]string{local.enrolled(), askedFor("q1", asks, 1), allow}, "allowed by 0 of the 1 passkeys"},
+		"one of two":                    {[]string{local.enrolled(), askedFor("q1", asks, 2), good, allow}, "allowed by 1 of the 2 passkeys"},
+		"one twice":                     {[]string{local.enrolled(), askedFor("q1", asks, 2), good, later, allow}, "allowed by 1 of the 2 passkeys"},
+		"by another":                    {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, "", "alice")}, `"alice" is said to have allowed it`},
+		"in another's name":             {[]string{local.enrolled(), alice.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"by":["local"]`, `"by":["alice"]`, 1), allow}, "another one than was enrolled"},
+		"never enrolled":                {[]string{askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
+		"removed before":                {[]string{local.enrolled(), local.removed(), askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
+		"by a key of a thief":           {[]string{local.enrolled(), askedFor("q1", asks, 1), thief.signs("q1", asks, "n1"), allow}, "not enrolled on record"},
+		"by a thief in its name":        {[]string{local.enrolled(), askedFor("q1", asks, 1), forged.signs("q1", asks, "n1"), allow}, "another one than was enrolled"},
+		"for another question":          {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(first, `"question":"q0","by"`, `"question":"q1","by"`, 1), allow}, "not what the record says"},
+		"for another caller":            {[]string{local.enrolled(), strings.Replace(askedFor("q1", asks, 1), `"from":"ana"`, `"from":"eve"`, 1), good, allow}, "not what was asked"},
+		"other arguments asked about":   {[]string{local.enrolled(), strings.Replace(askedFor("q1", asks, 1), asks, other, 1), good, allow}, "not the arguments that were asked about"},
+		"other arguments signed":        {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"args":`+asks, `"args":`+other, 1), allow}, "not the arguments on record"},
+		"a statement put in later":      {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `\"nonce\":\"n1\"`, `\"nonce\":\"n2\"`, 1), allow}, "for another challenge"},
+		"the same once more":            {[]string{local.enrolled(), askedFor("q1", asks, 1), good, again, allow}, "used before"},
+		"a counter that went back":      {[]string{local.enrolled(), askedFor("q1", asks, 1), later, good, allow}, "did not go on"},
+		"nobody verified":               {[]string{local.enrolled(), askedFor("q1", asks, 1), unverified.signs("q1", asks, "n1"), allow}, "did not verify who was there"},
+		"on another page":               {[]string{local.enrolled(), askedFor("q1", asks, 1), elsewhere.signs("q1", asks, "n1"), allow}, "on another page"},
+		"to a question that nobody put": {[]string{local.enrolled(), good, allow}, "to a question that was not put"},
+		"without a proof":               {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"passkey":`, `"pass":`, 1), allow}, "there is no signature"},
+		"other arguments ran":           {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, `,"modified":["/path"],"args":`+other, "local")}, "not the arguments that ran"},
+		"another call ran":              {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, fmt.Sprintf(`,"ran":%q`, digest(other)[:8]), "local")}, "allowed by 0 of the 1"},
+		"the policy, by none":           {[]string{`{"event":"reload_waiting","question":"q1","confirm":"passkey"}`, `{"event":"reload_decided","question":"q1","verdict":"allow","by":["local"]}`}, "allowed by 0 of the 1"},
+	} {
+		text, head := sample(t, test.recs...)
+		r := check(t, text, knows(head))
+		if r.OK || !strings.Contains(r.Fault.Why, test.said) {
+			t.Errorf("%s: %+v", name, r.Fault)
+		}
+	}
+}
+
+// Where another policy hides other arguments since the question was put, what was signed is what
+// stands with the signature.
+func TestAPolicyThatHidesMoreMeanwhileIsNoForgery(t *testing.T) {
+	local := newSigner(t, "local")
+	hidden := `{"path":"[redacted]"}`
+	statement := strings.Replace(statementOf("q1", hidden, "n1"), digest(hidden), digest(asks), 1)
+	said := local.Sign([]byte(statement))
+	signed := strings.Replace(local.says("q1", hidden, local.c.Prove(&said, []byte(statement))), `"digest":"`+digest(hidden)[:8], `"digest":"`+digest(asks)[:8], 1)
+	text, head := sample(t, local.enrolled(), askedFor("q1", asks, 1), `{"event":"reloaded"}`, signed, allowedBy("q1", asks, "", "local"))
+	if r := check(t, text, knows(head)); !r.OK || r.Signed != 1 {
+		t.Errorf("%+v", r.Fault)
+	}
+}
+
+// A log whose beginning was removed may lack an enrolment; the signatures are good or bad all the same.
+func TestPasskeysThatWereEnrolledBeforeTheFirstRecord(t *testing.T) {
+	local := newSigner(t, "local")
+	whole, _ := sample(t, slices.Concat([]string{local.enrolled()}, []string{askedFor("q1", asks, 1), local.signs("q1", asks, "n1"), allowedBy("q1", asks, "", "local")})...)
+	at := strings.Index(string(whole), `{"seq":3,`)
+	r := check(t, whole[at:], Checks{Partial: true})
+	if !r.OK || r.Signed != 1 || r.Unenrolled != 1 {
+		t.Errorf("%+v, %v", r, r.Fault)
+	}
+	bad := strings.Replace(string(whole[at:]), `\"tool\":\"read_file\"`, `\"tool\":\"send_file\"`, 1)
+	if r := check(t, []byte(bad), Checks{Partial: true}); r.OK {
+		t.Error("a forged one is taken")
+	}
+}

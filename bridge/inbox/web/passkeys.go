@@ -1,0 +1,236 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey"
+)
+
+// A yes that takes a passkey is sent twice: to be made a statement of, which a passkey of this
+// browser then signs, and with that signature. Passkeys serve this page by the name localhost
+// alone, since an address cannot have any.
+
+// origin is that of this page by the one name by which passkeys serve it.
+func (s *Server) origin() string {
+	_, port, _ := net.SplitHostPort(s.at.Addr().String())
+	return "http://" + net.JoinHostPort(passkey.RelyingParty, port)
+}
+
+// byName reports whether a page is looked at by that name.
+func (s *Server) byName(r *http.Request) bool {
+	return strings.EqualFold("http://"+r.Host, s.origin())
+}
+
+// moveOver leads to this page by the name localhost.
+func moveOver() piece {
+	return element("form", attribute{"method", "post"}, attribute{"action", "/localhost"},
+		element("p", words("Passkeys work where this page is called localhost. ")), element("button", words("Go there")))
+}
+
+// move makes a link that lets this browser in by the other name.
+func (s *Server) move(w http.ResponseWriter, r *http.Request) {
+	link := s.origin() + "/in/" + s.guard.link(time.Now())
+	s.page(w, r, http.StatusOK, sheet{title: "By the name localhost", body: pieces{element("h1", words("The same page by the name localhost")),
+		element("p", element("a", class("button primary"), id("over"), href(link), words("Go on"))), element("p", class("calm"), words("There you are logged in anew; the link works once."))}})
+}
+
+// A wanted is what a browser is asked to have a passkey do. Bytes are base64.
+type wanted struct {
+	Party     string   `json:"party"`
+	Challenge []byte   `json:"challenge"`
+	Known     [][]byte `json:"known"` // passkeys that may sign, or that exist already
+	Statement string   `json:"statement,omitempty"`
+	User      []byte   `json:"user,omitempty"`
+	Kinds     []int    `json:"kinds,omitempty"`
+}
+
+// toSign makes a statement of a yes.
+func (s *Server) toSign(w http.ResponseWriter, r *http.Request) {
+	src := s.reads(w, r)
+	if src.passkeys() == nil {
+		http.Error(w, "No passkey is taken here.", http.StatusConflict)
+		return
+	}
+	d, err := decisionOf(r.Context(), src, r.PathValue("id"), strings.Join(r.PostForm["digest"], " "), r.PostForm)
+	var statement []byte
+	if err == nil {
+		statement, err = src.passkeys().ToSign(r.Context(), d)
+	}
+	var keys []passkey.Credential
+	if err == nil {
+		keys, err = src.passkeys().All(r.Context())
+	}
+	if err == nil && len(keys) == 0 {
+		err = errors.New("no passkey is enrolled yet: add one under Passkeys")
+	}
+	if err != nil {
+		http.Error(w, sentence(err), http.StatusConflict)
+		return
+	}
+	s.want(w, wanted{Statement: string(statement), Challenge: passkey.Challenge(statement), Known: ids(keys)})
+}
+
+func (s *Server) want(w http.ResponseWriter, what wanted) {
+	what.Party = passkey.RelyingParty
+	text, err := json.Marshal(what)
+	if err != nil {
+		panic(err) // bytes and strings always marshal
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(text)
+}
+
+func ids(keys []passkey.Credential) [][]byte {
+	all := [][]byte{}
+	for _, k := range keys {
+		all = append(all, k.ID)
+	}
+	return all
+}
+
+// reads reads a form, and returns the source that it is about, nil if there is none.
+func (s *Server) reads(w http.ResponseWriter, r *http.Request) *Source {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if r.ParseForm() != nil {
+		return nil
+	}
+	if bridge := r.PathValue("bridge"); bridge != "" {
+		return s.source(bridge)
+	}
+	return s.source(r.PostForm.Get("bridge"))
+}
+
+// signature is what a form has of a signed yes; ok: it has one.
+func (s *Server) signature(form map[string][]string) (of inbox.Signature, ok bool, err error) {
+	raw := strings.Join(form["assertion"], "")
+	if raw == "" {
+		return of, false, nil
+	}
+	of.Statement, of.Origin = []byte(strings.Join(form["statement"], "")), s.origin()
+	if err := json.Unmarshal([]byte(raw), &of.Assertion); err != nil {
+		return of, true, unread("what the passkey said cannot be read")
+	}
+	return of, true, nil
+}
+
+// passkeys lists those of the bridge, with a form for one more.
+func (s *Server) passkeys(w http.ResponseWriter, r *http.Request) {
+	s.listPasskeys(w, r, http.StatusOK, "")
+}
+
+func (s *Server) listPasskeys(w http.ResponseWriter, r *http.Request, status int, wrong string) {
+	var all pieces
+	for _, src := range s.all() {
+		if src.passkeys() == nil {
+			all = append(all, element("p", class("calm"), words("Those of "), name(src.Label), words(" are on its own page, whose link run printed.")))
+			continue
+		}
+		keys, err := src.passkeys().All(r.Context())
+		if err != nil {
+			all = append(all, element("p", class("warn"), words(sentence(err))))
+		}
+		all = append(all, element("section", class("sheet"), element("h2", name(src.Label)), enrolled(src, keys), when(s.byName(r), enrol(src)), when(!s.byName(r), moveOver())))
+	}
+	s.page(w, r, status, sheet{title: "Passkeys", on: "/passkeys", body: pieces{
+		element("h1", words("Passkeys that sign a yes")),
+		element("div", id("wrong"), attribute{"tabindex", "-1"}, when(wrong != "", element("p", class("warn"), attribute{"role", "alert"}, words(wrong)))),
+		element("p", words("Where a rule says confirm: passkey, a yes counts once one of these has signed what will run.")),
+		all,
+	}})
+}
+
+func enrolled(src *Source, keys []passkey.Credential) piece {
+	if len(keys) == 0 {
+		return element("p", class("calm"), words("None is enrolled."))
+	}
+	return element("ul", class("passkeys"), each(keys, func(k passkey.Credential) piece {
+		return element("li", name(k.Name), words(", of "), name(k.Person), words(", since "), clock(k.Enrolled, time.Now()),
+			element("form", attribute{"method", "post"}, attribute{"action", "/passkeys/remove"}, hidden("bridge", src.Key), hidden("key", k.Key()),
+				element("button", class("no"), attribute{"aria-label", "Remove " + k.Name}, words("Remove"))))
+	}))
+}
+
+// enrol is a form that its script fills in.
+func enrol(src *Source) piece {
+	field := func(label, what, value string) piece {
+		return element("label", class("field"), words(label), element("input", attribute{"name", what}, exact{"value", value}, attribute{"maxlength", "64"}, attribute{"autocomplete", "off"}, flag("required")))
+	}
+	return element("form", id("enrol"), attribute{"method", "post"}, attribute{"action", "/passkeys"}, attribute{"data-passkey", "/passkeys/challenge"},
+		element("fieldset", hidden("bridge", src.Key), hidden("challenge", ""), hidden("made", ""),
+			field("What it is called", "name", ""), field("Whose yes it signs: local is you, else an id that the policy names", "person", "local"),
+			element("div", class("buttons"), element("button", class("primary"), attribute{"name", "do"}, attribute{"value", "enrol"}, words("Add a passkey")))))
+}
+
+// challenge is what a new passkey is to be made for.
+func (s *Server) challenge(w http.ResponseWriter, r *http.Request) {
+	src := s.reads(w, r)
+	if src.passkeys() == nil {
+		http.Error(w, "No passkey is taken here.", http.StatusConflict)
+		return
+	}
+	text, err := src.passkeys().Challenge(r.Context())
+	var keys []passkey.Credential
+	if err == nil {
+		keys, err = src.passkeys().All(r.Context())
+	}
+	if err != nil {
+		http.Error(w, sentence(err), http.StatusConflict)
+		return
+	}
+	s.want(w, wanted{Challenge: text, Known: ids(keys), User: text[:16], Kinds: passkey.Algorithms})
+}
+
+// keep enrols the passkey that the browser has made.
+func (s *Server) keep(w http.ResponseWriter, r *http.Request) {
+	src := s.reads(w, r)
+	err := error(unread("No passkey is taken here"))
+	if src.passkeys() != nil {
+		e := inbox.Enrolment{Name: strings.TrimSpace(r.PostForm.Get("name")), Person: strings.TrimSpace(r.PostForm.Get("person")), Origin: s.origin()}
+		if err = json.Unmarshal([]byte(r.PostForm.Get("made")), &e.Registration); err != nil {
+			err = unread("This page adds passkeys with its script alone")
+		} else if err = json.Unmarshal([]byte(`"`+r.PostForm.Get("challenge")+`"`), &e.Challenge); err == nil {
+			err = src.passkeys().Enrol(r.Context(), e)
+		}
+	}
+	s.listOrSay(w, r, err)
+}
+
+func (s *Server) listOrSay(w http.ResponseWriter, r *http.Request, err error) {
+	if err != nil {
+		s.listPasskeys(w, r, http.StatusConflict, sentence(err))
+		return
+	}
+	http.Redirect(w, r, "/passkeys", http.StatusSeeOther)
+}
+
+// drop takes a passkey out.
+func (s *Server) drop(w http.ResponseWriter, r *http.Request) {
+	src := s.reads(w, r)
+	err := error(unread("No passkey is taken here"))
+	if src.passkeys() != nil {
+		_, err = src.passkeys().Remove(r.Context(), r.PostForm.Get("key"))
+	}
+	s.listOrSay(w, r, err)
+}
+
+// confirms is what stands at the buttons of a question whose yes takes a passkey: where it can be
+// said, if not here.
+func (s *Server) confirms(r *http.Request, src *Source, v *approval.View) (said piece, here bool) {
+	if v.Confirm == "" {
+		return nil, true
+	}
+	if src.passkeys() == nil {
+		return element("p", class("warn"), words("A yes to this takes a passkey, on the bridge's own page, whose link run printed. Here you can deny it.")), false
+	}
+	if !s.byName(r) {
+		return element("div", class("warn"), words("A yes to this takes a passkey.")), false
+	}
+	return element("p", class("calm"), words("A yes to this takes a "), element("a", href("/passkeys"), words("passkey")), words(", which signs all of what is shown here.")), true
+}

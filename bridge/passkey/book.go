@@ -1,0 +1,134 @@
+package passkey
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	strict "github.com/go-json-experiment/json"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
+)
+
+// A Book keeps the passkeys of a bridge in a file of its owner, which is read anew each time:
+// what was taken out of it by hand counts no more. A file that others could have written is an
+// error, as one that is not exactly what a Book writes. Its methods may be called from any
+// goroutine.
+type Book struct {
+	path string
+	mu   sync.Mutex
+}
+
+// In is the book of a bridge, in the directory that has those of all of them. Neither need be
+// there yet.
+func In(dir, id string) *Book { return &Book{path: filepath.Join(dir, id+".json")} }
+
+// Path is where the file is.
+func (b *Book) Path() string { return b.path }
+
+// Bounds on a file.
+const (
+	maxFile = 1 << 20
+	maxKept = 100
+)
+
+type file struct {
+	Passkeys []Credential `json:"passkeys"`
+}
+
+// All are the passkeys, the oldest first.
+func (b *Book) All() ([]Credential, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.read()
+}
+
+func (b *Book) read() ([]Credential, error) {
+	text, err := private.Read(b.path, maxFile+1, private.Care{Check: private.Closed})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	var f file
+	if err := strict.Unmarshal(text, &f, strict.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", b.path, err)
+	}
+	return f.Passkeys, nil
+}
+
+func (b *Book) write(all []Credential) error {
+	text, err := json.MarshalIndent(file{all}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := private.MakeDir(nil, filepath.Dir(b.path)); err != nil {
+		return err
+	}
+	return private.Replace(nil, b.path, append(text, '\n'))
+}
+
+// Add keeps a passkey that is not there yet, once first has returned nil.
+func (b *Book) Add(c Credential, first func() error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all, err := b.read()
+	switch {
+	case err != nil:
+		return err
+	case slices.ContainsFunc(all, func(o Credential) bool { return bytes.Equal(o.ID, c.ID) }):
+		return errors.New("this passkey is enrolled already")
+	case len(all) >= maxKept:
+		return fmt.Errorf("there are %d passkeys already", maxKept)
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return b.write(append(all, c))
+}
+
+// Remove takes a passkey out, and then calls after with it. It reports whether it was there.
+func (b *Book) Remove(key string, after func(Credential) error) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all, err := b.read()
+	i := slices.IndexFunc(all, func(c Credential) bool { return c.Key() == key })
+	if err != nil || i < 0 {
+		return false, err
+	}
+	gone := all[i]
+	if err := b.write(slices.Delete(all, i, i+1)); err != nil {
+		return true, err
+	}
+	return true, after(gone)
+}
+
+// Use finds the passkey that made an assertion, which was enrolled on that log's record, and
+// has it verified. What it says of the
+// counter is on the disk when Use returns; with an error it is as it was. The Credential is
+// whose signature it is, or is said to be.
+func (b *Book) Use(a *Assertion, statement []byte, origin, log string) (Credential, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all, err := b.read()
+	if err != nil {
+		return Credential{}, err
+	}
+	i := slices.IndexFunc(all, func(c Credential) bool { return bytes.Equal(c.ID, a.Credential) })
+	if i < 0 {
+		return Credential{}, errors.New("it is by a passkey that is not enrolled at this bridge")
+	}
+	if all[i].Log != log {
+		return all[i], errors.New("it was enrolled on another record than this bridge keeps: remove it, and enrol it again")
+	}
+	if err := all[i].Verify(a, statement, origin); err != nil {
+		return all[i], err
+	}
+	return all[i], b.write(all)
+}

@@ -1,0 +1,11 @@
+// Package passkey verifies what passkeys say (WebAuthn, level 2), and keeps those of a bridge.
+//
+// A yes that a rule wants confirmed is signed by a passkey: over a [Challenge], which is the
+// digest of a statement of all that would run. [Credential.Verify] finds out whether it is; the
+// same is done again, offline, with the [Proof] that is on record. Passkeys come in by
+// [Registration.Verify], are kept in a [Book], and serve pages under the name localhost alone.
+//
+// It rests on the standard library. What page and authenticator say of a key comes as the DER
+// that browsers make of it, so no CBOR is read here, and no attestation: nobody here judges of
+// which make a passkey is.
+package passkey
