@@ -192,6 +192,8 @@ func (m *model) choose(k key) {
 		m.nextRemember()
 	case !m.ended:
 		m.hint = "read it to the end first: Space goes on, x goes to the end"
+	case m.view.Confirm != "":
+		m.hint = approval.TakesPasskey
 	case r == 'e' && len(m.view.Edits) == 0:
 		m.hint = "nothing of this can be changed"
 	case r == 'e':
