@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
+
+const takesPasskeys = "version: 1\ndefault: deny\nrules:\n - {name: some, allow: ['read_*']}\n - {name: risky, ask: ['write_*'], as: {of: [local], confirm: passkey}}\nredact: [path]\n"
+
+func passkeyStage(t *testing.T) *stage {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Policy: rules(t, takesPasskeys), Local: true})
+	s.seat()
+	s.startServer()
+	s.frames, s.lines, s.notes = nil, nil, nil
+	return s
+}
+
+// view is the one question that is open.
+func (s *stage) view() approval.View {
+	s.t.Helper()
+	ids := s.engine.desk.Resolve("")
+	if len(ids) != 1 {
+		s.t.Fatalf("%d questions are open", len(ids))
+	}
+	v, _ := s.engine.View(s.now, ids[0], true)
+	return v
+}
+
+// signed has a passkey of somebody at this machine sign a yes.
+func (s *stage) signed(v approval.View, result string) {
+	s.t.Helper()
+	who := approval.Who{Door: approval.Local}
+	var statement []byte
+	for _, f := range s.engine.Step(s.now, Decided{approval.Answer{Who: who, Question: v.ID, Digest: v.Digest, Result: []byte(result), Draft: true}}) {
+		if told, ok := f.(Told); ok {
+			if sign, ok := told.Act.(approval.ToSign); ok {
+				statement = sign.Statement
+			}
+		}
+	}
+	if statement == nil {
+		s.t.Fatal("nothing is to be signed")
+	}
+	s.do(Decided{approval.Answer{Who: who, Question: v.ID, Digest: v.Digest, Signed: &approval.Signed{Statement: statement, Proof: json.RawMessage(`{"statement":"s"}`)}}})
+}
+
+// What was signed is on record before the call that it lets run, with its arguments as the policy
+// shows them.
+func TestAYesThatTakesAPasskeyIsOnRecordWithItsProof(t *testing.T) {
+	s := passkeyStage(t)
+	s.call("bob", "e1", "1", "write_file", `{"path":"/secret"}`)
+	s.decides(s.view(), yes)
+	if !s.noted(record.ForeignAnswer, approval.Unconfirmed) || len(s.lines) > 0 {
+		t.Fatalf("a plain yes: %+v, %q", s.notes, s.lines)
+	}
+	s.signed(s.view(), yes)
+	at := map[record.Event]int{}
+	for i, r := range s.notes {
+		at[r.Event] = i + 1
+		if r.Event == record.Confirmed {
+			s.has(string(r.JSON()), `"passkey":{"statement":"s"}`, `"from":"bob"`, `"tool":"write_file"`, `"by":["local"]`, `"path":"[redacted]"`)
+			if strings.Contains(string(r.JSON()), "secret") {
+				t.Errorf("what is hidden is on record: %s", r.JSON())
+			}
+		}
+	}
+	if at[record.Asked] == 0 || at[record.Confirmed] < at[record.Asked] || at[record.Decided] < at[record.Confirmed] || at[record.Started] < at[record.Decided] || len(s.lines) != 1 {
+		t.Errorf("the order is %v, and the server got %q", at, s.lines)
+	}
+	s.has(string(s.notes[at[record.Asked]-1].JSON()), `"confirm":"passkey"`)
+}
+
+// Whoever may not say yes to a call could else say yes to a policy that asks nobody.
+func TestALooserPolicyTakesAPasskeyWhereCallsDo(t *testing.T) {
+	s := passkeyStage(t)
+	v, open := s.saves(strings.Replace(takesPasskeys, ", confirm: passkey", "", 1))
+	if !open || v.Confirm != "passkey" {
+		t.Fatalf("open %v, %s", open, v.Text())
+	}
+	s.decides(v, yes)
+	if s.eventsOf(record.Reloaded) != 0 || !s.noted(record.ForeignAnswer, approval.Unconfirmed) {
+		t.Fatalf("it counts by a plain yes: %+v", s.notes)
+	}
+	s.signed(v, yes)
+	if s.eventsOf(record.Confirmed) != 1 || s.eventsOf(record.Reloaded) != 1 {
+		t.Errorf("%+v", s.notes)
+	}
+	s.call("bob", "e1", "1", "write_file", path)
+	if v := s.view(); v.Confirm != "" {
+		t.Error("it is not in force")
+	}
+}
+
+// A policy that comes to want one holds for a question that is open.
+func TestAnOpenQuestionTakesAPasskeyOnceThePolicySaysSo(t *testing.T) {
+	s := passkeyStage(t)
+	s.do(Reloaded{rules(t, strings.Replace(takesPasskeys, ", confirm: passkey", "", 1))})
+	s.call("bob", "e1", "1", "write_file", path)
+	s.do(Reloaded{rules(t, takesPasskeys)})
+	s.decides(s.view(), yes)
+	if len(s.lines) > 0 {
+		t.Fatalf("it ran by a plain yes: %q", s.lines)
+	}
+	s.signed(s.view(), yes)
+	if len(s.lines) != 1 {
+		t.Errorf("the server got %q", s.lines)
+	}
+}
+
+// A plan takes a passkey where one of its calls does, and lets none of those run unasked.
+func TestAPlanLetsNoCallRunThatTakesAPasskey(t *testing.T) {
+	s := passkeyStage(t)
+	s.plans("p1", `{"items":[{"tool":"write_file","uses":2,"args":{"/path":{"any":true}}}],"seconds":600}`)
+	v := s.view()
+	s.decides(v, yes)
+	if len(s.engine.Grants(s.now)) > 0 {
+		t.Fatal("it counts by a plain yes")
+	}
+	s.signed(v, yes)
+	s.pass(3 * 1e9) // for a claim that nobody returns
+	if len(s.engine.Grants(s.now)) != 1 {
+		t.Fatalf("the plan does not count: %q", s.frames)
+	}
+	s.call("bob", "e1", "1", "write_file", `{"path":"/a"}`)
+	if v := s.view(); v.Confirm != "passkey" || !s.noted(record.GrantUnused, "not_offered") {
+		t.Errorf("it is not asked about: %+v", s.notes)
+	}
+}
