@@ -174,6 +174,26 @@ const (
 	BadArguments        = "invalid_arguments"
 )
 
+// Unconfirmed is why a yes does not count that no passkey has signed.
+const Unconfirmed = "unconfirmed"
+
+// Why one does not count that a passkey has signed.
+const (
+	BadPasskey  = "bad_passkey"  // it is no signature by a passkey that is known here
+	OtherSigned = "other_signed" // what was signed is not what would run, or was used
+)
+
+// TakesPasskey says to people what a yes takes, and where.
+const TakesPasskey = "a yes takes a passkey, on the page of this bridge; a no counts from anywhere"
+
+// A Signed is what goes with a yes that a passkey has signed. Whoever makes one has verified
+// the signature; the Answer is that of the person whose passkey it is.
+type Signed struct {
+	Statement []byte          // that was signed
+	Proof     json.RawMessage // all it takes to verify it again, for the record: one object on one line
+	Problem   string          // why it is none; such a yes is noted, and counts for nothing
+}
+
 // A Grant is a remembered yes: to one caller, for one tool as it was defined
 // then, with exactly these arguments (RELIABILITY AI-18), or for the calls of a plan.
 //

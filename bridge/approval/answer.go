@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // An Answer is what somebody said to a question.
@@ -186,6 +187,11 @@ func (d *Desk) fromDoor(a *Answer) {
 	default:
 		d.answered(p, s, a)
 	}
+}
+
+// unsigned reports whether an answer is a yes that lacks a signature.
+func (p *pending) unsigned(a *Answer) bool {
+	return p.q.Terms.Confirm == policy.Passkey && a.Signed == nil && !a.Failed && p.read(a.Result).said == yes
 }
 
 // drafted says what is to be signed for a yes, whosever it will be, and decides nothing.

@@ -3,10 +3,8 @@ package approval
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -15,43 +13,9 @@ import (
 // answer that is a draft, and takes it back once. Whether the signature is good is found out
 // by whoever brings it, before the Desk is told: here counts which statement it was.
 
-// Unconfirmed is why a yes does not count that no passkey has signed.
-const Unconfirmed = "unconfirmed"
-
-// Why one does not count that a passkey has signed.
-const (
-	BadPasskey  = "bad_passkey"  // it is no signature by a passkey that is known here
-	OtherSigned = "other_signed" // what was signed is not what would run, or was used
-)
-
-// TakesPasskey says to people what a yes takes, and where.
-const TakesPasskey = "a yes takes a passkey, on the page of this bridge; a no counts from anywhere"
-
-// A Signed is what goes with a yes that a passkey has signed. Whoever makes one has verified
-// the signature; the Answer is that of the person whose passkey it is.
-type Signed struct {
-	Statement []byte          // that was signed
-	Proof     json.RawMessage // all it takes to verify it again, for the record: one object on one line
-	Problem   string          // why it is none; such a yes is noted, and counts for nothing
-}
-
-// A draft is a yes that waits for its signature.
-type draft struct {
-	statement []byte
-	on        Digest // of the question as it was
-	to        change
-	nonce     [16]byte // of what the question is about from then on, if the yes changes that
-	why       string
-}
-
 // maxDrafts is how many statements of one question wait for a signature; the oldest is
 // forgotten.
 const maxDrafts = 16
-
-// unsigned reports whether an answer is a yes that lacks a signature.
-func (p *pending) unsigned(a *Answer) bool {
-	return p.q.Terms.Confirm == policy.Passkey && a.Signed == nil && !a.Failed && p.read(a.Result).said == yes
-}
 
 // draft says what is to be signed for a yes to count.
 func (d *Desk) draft(p *pending, why string, to change) {

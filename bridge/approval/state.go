@@ -102,6 +102,15 @@ type agreement struct {
 	nonce  [16]byte // and of what was signed
 }
 
+// A draft is a yes that waits for its signature.
+type draft struct {
+	statement []byte
+	on        Digest // of the question as it was
+	to        change
+	nonce     [16]byte // of what the question is about from then on, if the yes changes that
+	why       string
+}
+
 // A change is what an answer makes of a call.
 type change struct {
 	args     []byte

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"github.com/mcpx-protocol/mcpx-bridge/bridge"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/keyring"
@@ -10,18 +11,17 @@ import (
 
 var _ inbox.Keyholder = (*localInbox)(nil)
 
-// keyring is the passkeys of this bridge.
-func (n *Node) keyring() *keyring.Keyring {
-	o := keyring.Options{Book: passkey.In(n.o.State.File("passkeys"), n.id), Answer: n.sidecar.Decide, Outcome: n.inbox.outcome,
-		Put: func(r *record.Record) error {
-			if err := putOnDisk(n.audit, r); err != nil {
-				return err
-			}
-			n.sidecar.Say(r)
-			return nil
-		}}
-	if n.audit != nil {
-		o.Log = n.audit.ID()
+// newKeyring is the passkeys of a bridge, whose enrolments are on record in log; nil: none is kept.
+func newKeyring(book *passkey.Book, log *audit.Log, sidecar *bridge.Sidecar, in *localInbox) *keyring.Keyring {
+	o := keyring.Options{Book: book, Answer: sidecar.Decide, Outcome: in.outcome, Put: func(r *record.Record) error {
+		if err := putOnDisk(log, r); err != nil {
+			return err
+		}
+		sidecar.Say(r)
+		return nil
+	}}
+	if log != nil {
+		o.Log = log.ID()
 	}
 	return keyring.New(o)
 }

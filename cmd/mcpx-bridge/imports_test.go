@@ -49,6 +49,8 @@ var may = map[string]string{
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private bridge/text",
 
+	"bridge/passkey/passkeytest": "bridge/passkey",
+
 	"stdio":                    "bridge/text stdio/fold stdio/jsonrpc stdio/linger stdio/outbox stdio/rawjson",
 	"policy/report":            "bridge/arguments bridge/audit bridge/fault bridge/text policy stdio/jsonrpc stdio/rawjson",
 	"stdio/stdiotest":          "stdio stdio/jsonrpc",
