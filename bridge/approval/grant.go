@@ -149,7 +149,9 @@ func (d *Desk) granted(p *pending) *agreement {
 			p.unused, p.unusedWhy = g, otherServer
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
-		case !slices.Contains(t.Remember, g.Keep), t.Confirm != "":
+		case t.Confirm != "":
+			p.unused, p.unusedWhy = g, notOffered
+		case !slices.Contains(t.Remember, g.Keep):
 			p.unused, p.unusedWhy = g, notOffered
 		case !p.enough(g.By):
 			p.unused, p.unusedWhy = g, othersDecide

@@ -215,29 +215,24 @@ func orUnknown(v approval.View, found bool) (approval.View, error) {
 }
 
 func (l *localInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
-	return l.decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
-}
-
-// decide gives an answer, and says what came of it.
-func (l *localInbox) decide(d approval.Answer) (inbox.Outcome, error) {
 	var acts []approval.Act
 	if p := l.here(); p != nil {
-		acts = p.sidecar.Decide(d)
+		acts = p.sidecar.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result})
 	}
-	return l.outcome(acts, d.Question)
+	return l.outcome(acts, d)
 }
 
 // outcome is what became of a question that was answered.
-func (l *localInbox) outcome(acts []approval.Act, id string) (inbox.Outcome, error) {
+func (l *localInbox) outcome(acts []approval.Act, d inbox.Decision) (inbox.Outcome, error) {
 	counted := false
 	for _, act := range acts {
 		switch act := act.(type) {
 		case approval.Settled:
-			if act.ID == id {
+			if act.ID == d.ID {
 				return inbox.Outcome{Outcome: act.Outcome.String(), By: inbox.Names(act.By), Reason: act.Reason}, nil
 			}
 		case approval.Noted:
-			if act.ID != id {
+			if act.ID != d.ID {
 				continue
 			}
 			if act.Event == record.ForeignAnswer || act.Event == record.LateAnswer || act.Reason == approval.InvalidDelegation {
@@ -247,7 +242,7 @@ func (l *localInbox) outcome(acts []approval.Act, id string) (inbox.Outcome, err
 		}
 	}
 	if !counted {
-		return inbox.Outcome{}, l.decided.refusal(id, inbox.Unknown, "")
+		return inbox.Outcome{}, l.decided.refusal(d.ID, inbox.Unknown, "")
 	}
 	return inbox.Outcome{Outcome: inbox.Pending}, nil
 }

@@ -251,7 +251,7 @@ func (h *Hall) view(prefix string, show func(id string) (approval.View, bool)) (
 }
 
 func (h *Hall) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
-	return h.outcome(h.answer(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result}), d.ID)
+	return h.outcome(h.answer(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Result: d.Result}), d)
 }
 
 // answer gives an answer to the desk, and returns all that came of it.
@@ -262,10 +262,10 @@ func (h *Hall) answer(a approval.Answer) []approval.Act {
 }
 
 // outcome is what came of an answer.
-func (h *Hall) outcome(acts []approval.Act, id string) (inbox.Outcome, error) {
+func (h *Hall) outcome(acts []approval.Act, d inbox.Decision) (inbox.Outcome, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	end, before := h.ends[id]
+	end, before := h.ends[d.ID]
 	for _, act := range acts {
 		switch act := act.(type) {
 		case approval.Settled:

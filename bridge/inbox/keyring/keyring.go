@@ -29,7 +29,7 @@ type Options struct {
 
 	// Answer gives an answer to the desk; Outcome is what came of it.
 	Answer  func(approval.Answer) []approval.Act
-	Outcome func(acts []approval.Act, question string) (inbox.Outcome, error)
+	Outcome func([]approval.Act, inbox.Decision) (inbox.Outcome, error)
 }
 
 // A Keyring is an [inbox.Passkeys].
@@ -66,7 +66,7 @@ func (k *Keyring) ToSign(_ context.Context, d inbox.Decision) ([]byte, error) {
 			return wanted.Statement, nil
 		}
 	}
-	_, err := k.o.Outcome(acts, d.ID)
+	_, err := k.o.Outcome(acts, d)
 	return nil, cmp.Or(err, error(&inbox.Refusal{Reason: inbox.Unknown}))
 }
 
@@ -79,7 +79,7 @@ func (k *Keyring) DecideSigned(_ context.Context, d inbox.Decision, s inbox.Sign
 		signed.Proof = key.Prove(&s.Assertion, s.Statement)
 		who.UnmarshalText([]byte(key.Person)) // which takes any name
 	}
-	return k.o.Outcome(k.o.Answer(approval.Answer{Who: who, Question: d.ID, Digest: d.Digest, Signed: signed}), d.ID)
+	return k.o.Outcome(k.o.Answer(approval.Answer{Who: who, Question: d.ID, Digest: d.Digest, Signed: signed}), d)
 }
 
 func (k *Keyring) All(context.Context) ([]passkey.Credential, error) { return k.o.Book.All() }
