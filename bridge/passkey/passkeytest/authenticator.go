@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 
@@ -111,9 +112,7 @@ func (a *Authenticator) head(flags byte) []byte {
 
 func (a *Authenticator) client(kind string, challenge []byte) []byte {
 	said := map[string]any{"type": kind, "challenge": base64.RawURLEncoding.EncodeToString(challenge), "origin": a.Origin, "crossOrigin": false}
-	for name, value := range a.Extra {
-		said[name] = value
-	}
+	maps.Copy(said, a.Extra)
 	text, err := json.Marshal(said)
 	if err != nil {
 		panic(err)
