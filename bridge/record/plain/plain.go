@@ -95,6 +95,12 @@ func Words(r *record.Record) string {
 			return text.Series(r.By, 0) + " wanted to pass it on to somebody who cannot be asked, and decides as before" + question(r)
 		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
+	case record.Confirmed:
+		return "a passkey of " + people(r.By) + " signed a yes to " + what + " for " + r.From + question(r)
+	case record.PasskeyEnrolled:
+		return "the passkey " + r.Detail + " was enrolled: it signs for " + people(r.By)
+	case record.PasskeyRemoved:
+		return "the passkey " + r.Detail + " of " + people(r.By) + " was removed"
 	case record.LateAnswer:
 		return "a late answer of " + who(r) + " counts for nothing (" + text.Words(cmp.Or(r.Reason, "not_open")) + ")" + question(r)
 	case record.ForeignAnswer:

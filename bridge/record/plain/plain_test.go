@@ -114,6 +114,9 @@ func TestWhatCountsForNothingSaysWhose(t *testing.T) {
 	for want, r := range map[string]record.Record{
 		"a late answer of bob counts for nothing (already answered) [9c01d2ee]":      {Event: record.LateAnswer, By: []string{"bob"}, Reason: "already_answered", Digest: "9c01d2ee"},
 		"a late answer of the person at the client counts for nothing (not open)":    {Event: record.LateAnswer, From: "host"},
+		"a passkey of the person at the bridge signed a yes to write_file for bob":   {Event: record.Confirmed, By: []string{"local"}, From: "bob", Tool: "write_file", Method: "tools/call"},
+		"the passkey blue key was enrolled: it signs for alice":                      {Event: record.PasskeyEnrolled, By: []string{"alice"}, Detail: "blue key"},
+		"the passkey blue key of the person at the bridge was removed":               {Event: record.PasskeyRemoved, By: []string{"local"}, Detail: "blue key"},
 		"an answer of participant local counts for nothing (wrong sender)":           {Event: record.ForeignAnswer, By: []string{namesake}, Reason: "wrong_sender"},
 		"an answer of the person at the bridge counts for nothing (digest mismatch)": {Event: record.ForeignAnswer, By: []string{"local"}, Reason: "digest_mismatch"},
 		"security: withdraw not proposer, write_file, by bob":                        {Event: record.Security, By: []string{"bob"}, From: "ann", Tool: "write_file", Reason: "withdraw_not_proposer"},
