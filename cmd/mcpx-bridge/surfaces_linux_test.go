@@ -848,6 +848,7 @@ var noSurfaces = map[string]string{
 	"bridge/client":          "is what a participant is asked, for those before whom it is put",
 	"bridge/grants":          "keeps what was remembered",
 	"bridge/inbox/inboxtest": "is for tests",
+	"bridge/inbox/keyring":   "has what the page hands in verified, before the desk hears of it",
 	"bridge/node":            "has the inbox of the person at this machine",
 	"bridge/sim":             "is the simulator",
 }
