@@ -95,12 +95,8 @@ func Words(r *record.Record) string {
 			return text.Series(r.By, 0) + " wanted to pass it on to somebody who cannot be asked, and decides as before" + question(r)
 		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
-	case record.Confirmed:
-		return "a passkey of " + people(r.By) + " signed a yes to " + what + " for " + r.From + question(r)
-	case record.PasskeyEnrolled:
-		return "the passkey " + r.Detail + " was enrolled: it signs for " + people(r.By)
-	case record.PasskeyRemoved:
-		return "the passkey " + r.Detail + " of " + people(r.By) + " was removed"
+	case record.Confirmed, record.PasskeyEnrolled, record.PasskeyRemoved:
+		return passkeyInWords(r, what)
 	case record.LateAnswer:
 		return "a late answer of " + who(r) + " counts for nothing (" + text.Words(cmp.Or(r.Reason, "not_open")) + ")" + question(r)
 	case record.ForeignAnswer:
@@ -152,6 +148,17 @@ func Words(r *record.Record) string {
 		return text.Words(r.Reason)
 	}
 	return text.Words(string(r.Event))
+}
+
+// passkeyInWords says what a passkey signed, or whose came and went.
+func passkeyInWords(r *record.Record, what string) string {
+	switch r.Event {
+	case record.Confirmed:
+		return "a passkey of " + people(r.By) + " signed a yes to " + what + " for " + r.From + question(r)
+	case record.PasskeyEnrolled:
+		return "the passkey " + r.Detail + " was enrolled: it signs for " + people(r.By)
+	}
+	return "the passkey " + r.Detail + " of " + people(r.By) + " was removed"
 }
 
 // decidedInWords says how people decided, or why nobody did.
