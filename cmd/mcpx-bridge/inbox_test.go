@@ -138,7 +138,7 @@ func TestAPersonInABrowserDecides(t *testing.T) {
 		t.Fatalf("the link leads to\n%s", page)
 	}
 	list := sent(t, c, http.MethodPost, link, nil)
-	at := base + found(t, list, `href="(/q/[^"]+)"`)
+	at := base + found(t, list, `href="/[A-Z2-7]+(/q/[^"]+)"`)
 	question := sent(t, c, http.MethodGet, at, nil)
 	if !strings.Contains(question, "write_file") || s.ran() != 0 {
 		t.Fatalf("it ran %d times before this was shown:\n%s", s.ran(), question)
@@ -152,7 +152,7 @@ func TestAPersonInABrowserDecides(t *testing.T) {
 		t.Errorf("it ran %d times", s.ran())
 	}
 	history := sent(t, c, http.MethodGet, base+"/history", nil)
-	record := strings.ReplaceAll(found(t, history, `href="(/history\?bridge=[^"]+)"`), "&amp;", "&")
+	record := strings.ReplaceAll(found(t, history, `href="/[A-Z2-7]+(/history\?bridge=[^"]+)"`), "&amp;", "&")
 	if page := sent(t, c, http.MethodGet, base+record, nil); !strings.Contains(page, "write_file for bob") {
 		t.Errorf("the record of it:\n%s", page)
 	}

@@ -50,7 +50,7 @@ func TestACallTakesAPasskey(t *testing.T) {
 	sent(t, c, http.MethodPost, link, nil)
 
 	key := passkeytest.New(t)
-	key.Origin = base
+	key.Origin = base[:strings.LastIndexByte(base, '/')]
 	made := key.Register(asksForPasskeys(t, c, base+"/passkeys/challenge", url.Values{"bridge": {"fs"}}).Challenge)
 	enrol := func(challenge string) string {
 		text, _ := json.Marshal(made)
@@ -91,7 +91,7 @@ func TestACallTakesAPasskey(t *testing.T) {
 		return sent(t, c, http.MethodPost, at, form)
 	}
 	thief := passkeytest.New(t)
-	thief.ID, thief.Origin = key.ID, base
+	thief.ID, thief.Origin = key.ID, key.Origin
 	if page := answer(thief.Sign([]byte(sign.Statement))); !strings.Contains(page, "the signature is not by this passkey") || s.ran() != 0 {
 		t.Errorf("a forged one:\n%s", page)
 	}

@@ -71,7 +71,7 @@ func (s *Server) together(w http.ResponseWriter, r *http.Request) {
 		element("p", class("meta"), element("bdi", words(src.Label)), when(first.Rule != "", element("span", words("rule "), name(first.Rule)))),
 		when(len(list) > len(shown), element("p", class("calm"), words(fmt.Sprintf("%d more are not shown here, and not answered.", len(list)-len(shown))))),
 		element("ol", class("alike"), shown),
-		element("form", id("answer"), attribute{"method", "post"}, exact{"action", r.URL.EscapedPath()}, attribute{"aria-label", "One answer to all that are ticked"},
+		element("form", id("answer"), attribute{"method", "post"}, action(r.URL.EscapedPath()), attribute{"aria-label", "One answer to all that are ticked"},
 			element("fieldset",
 				element("button", flag("disabled"), flag("hidden")),
 				reason(),

@@ -139,7 +139,7 @@ func grant(src *Source, g *inbox.Grant, now time.Time) piece {
 		arguments,
 		element("p", class("meta"), element("span", words("until "), clock(g.Until, now), words(until)), element("bdi", words(src.Label)),
 			element("span", words("agreed by "), element("bdi", words(inbox.Names(g.By))), words(", "), clock(g.Made, now)), element("code", words(g.ID))),
-		element("form", attribute{"method", "post"}, attribute{"action", "/remembered"}, hidden("bridge", src.Key), hidden("id", g.ID),
+		element("form", attribute{"method", "post"}, action("/remembered"), hidden("bridge", src.Key), hidden("id", g.ID),
 			element("button", class("no"), attribute{"aria-label", "Revoke " + g.ID}, words("Revoke"))))
 }
 
@@ -154,5 +154,5 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusBadGateway, sheet{title: "Nothing is sure", on: "/remembered", body: pieces{element("h1", words("It may be in force still")), element("p", words(sentence(err)))}})
 		return
 	}
-	http.Redirect(w, r, "/remembered", http.StatusSeeOther)
+	s.goOn(w, r, "/remembered")
 }

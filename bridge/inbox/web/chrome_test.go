@@ -199,7 +199,7 @@ func noKeySaysYes(t *testing.T, browser context.Context) {
 		b.do(chromedp.KeyEvent(key))
 	}
 	b.do(chromedp.SendKeys("input[name='field.where']", "x\r"), chromedp.SendKeys("textarea", "y\r\r"))
-	if at := say[string](b, "location.pathname"); at != "/q/notes/"+id {
+	if at := say[string](b, "location.href"); at != b.at+"/q/notes/"+id {
 		t.Errorf("a key led to %s", at)
 	}
 	undecided(t, h, id)
@@ -211,13 +211,13 @@ func newOnesComeByThemselves(t *testing.T, browser context.Context) {
 	second := h.Ask(inboxtest.Write(`{"path":"/b"}`))
 	b := loggedIn(t, browser, serve(t, source(h, "notes")))
 	b.live()
-	b.do(chromedp.Focus(`[href="/q/notes/` + second + `"]`))
+	b.do(chromedp.Focus(`[href$="/q/notes/` + second + `"]`))
 	third := h.Ask(inboxtest.Write(`{"path":"/c"}`))
-	b.until(`document.querySelector('[href="/q/notes/` + third + `"]') && document.title.startsWith("3 questions")`)
-	b.until(`document.activeElement.getAttribute("href") === "/q/notes/` + second + `"`)
+	b.until(`document.querySelector('[href$="/q/notes/` + third + `"]') && document.title.startsWith("3 questions")`)
+	b.until(`document.activeElement.getAttribute("href").endsWith("/q/notes/` + second + `")`)
 	b.until(`document.getElementById("said").textContent === "A new question. 3 questions wait for you"`)
 	h.Withdraw(second)
-	b.until(`!document.querySelector('[href="/q/notes/` + second + `"]') && document.activeElement.getAttribute("href") === "/q/notes/` + third + `"`)
+	b.until(`!document.querySelector('[href$="/q/notes/` + second + `"]') && document.activeElement.getAttribute("href").endsWith("/q/notes/` + third + `")`)
 	h.Withdraw(third)
 	h.Abort(say[string](b, `document.querySelector(".card").href.split("/").pop()`), "replaced")
 	b.until(`document.querySelector("h1").textContent === "Nothing waits for you"`)
@@ -229,7 +229,7 @@ func aQuestionEndsUnderTheFinger(t *testing.T, browser context.Context) {
 	h.Withdraw(id)
 	b.until(`document.querySelector("#answer fieldset").disabled && document.activeElement.id === "wrong" && document.getElementById("said").textContent.includes("closed: withdrawn")`)
 	b.do(chromedp.KeyEvent("\r"), chromedp.KeyEvent(" "))
-	if at := say[string](b, "location.pathname"); at != "/q/notes/"+id {
+	if at := say[string](b, "location.href"); at != b.at+"/q/notes/"+id {
 		t.Errorf("it leads to %s", at)
 	}
 }
@@ -349,7 +349,7 @@ func comesBackAfterTheNetworkDid(t *testing.T, browser context.Context) {
 	b.until(`document.getElementById("link-state").textContent.startsWith("Not live")`)
 	b.offline(false)
 	h.Ask(inboxtest.Write(`{"path":"/c"}`))
-	b.until(`document.querySelector('[href="/q/notes/` + second + `"]') && document.title.startsWith("3 questions")`)
+	b.until(`document.querySelector('[href$="/q/notes/` + second + `"]') && document.title.startsWith("3 questions")`)
 	b.live()
 }
 
@@ -501,7 +501,8 @@ func theScriptMayMakeNoMarkup(t *testing.T, browser context.Context) {
 	}
 }
 
-// A page of another port is of the same site, so the browser sends our cookie along.
+// A page of another port is of the same site. It does not know where ours is, and gets no cookie;
+// here it knows even that, so that the browser sends it along with what goes there.
 func aPageOfAnotherPortGetsNothing(t *testing.T, browser context.Context) {
 	h, id, b := asked(t, browser, inboxtest.Write(`{"path":"/secret"}`))
 	v, _ := h.Question(id)
@@ -528,7 +529,7 @@ func aPageOfAnotherPortGetsNothing(t *testing.T, browser context.Context) {
 // page is not to be had by that name.
 func aNameThatResolvesHereGetsNothing(t *testing.T, browser context.Context) {
 	_, id, b := asked(t, browser, inboxtest.Write(`{"path":"/secret"}`))
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(b.at, "http://"))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(originOf(b.at), "http://"))
 	for _, path := range []string{"/", "/q/notes/" + id, "/api/notes/questions"} {
 		b.do(chromedp.Navigate("http://rebound.example:" + port + path))
 		b.until(`location.hostname === "rebound.example" && document.body?.textContent.includes("this name is not that of the page")`)
@@ -637,11 +638,15 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// serveHTML serves a page on a port of its own until the test ends.
+// serveHTML serves somebody else's page on a port of its own until the test ends. No cookie of ours
+// goes there.
 func serveHTML(t *testing.T, page string) (address string) {
 	t.Helper()
 	at := newListener(t)
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Cookie"); strings.Contains(got, "mcpx_inbox") {
+			t.Errorf("another page gets %s", got)
+		}
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte(page))
 	})}

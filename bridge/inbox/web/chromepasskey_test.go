@@ -96,7 +96,7 @@ func aPasskeySignsAYes(t *testing.T, browser context.Context) {
 		t.Fatal(err)
 	}
 	key := passkey.Credential{ID: proof.Credential, PublicKey: proof.PublicKey}
-	if err := key.Verify(&proof.Assertion, []byte(proof.Statement), b.at); err != nil {
+	if err := key.Verify(&proof.Assertion, []byte(proof.Statement), originOf(b.at)); err != nil {
 		t.Errorf("the proof proves nothing: %v", err)
 	}
 	b.open("/passkeys")
@@ -190,7 +190,7 @@ func aSignatureIsForOneQuestion(t *testing.T, browser context.Context) {
 	digest := say[string](b, `document.querySelector("input[name=digest]").value`)
 	b.open("/q/notes/" + one)
 	// the signature of this question is sent with the answer to the other
-	say[string](b, `(() => { const f = document.getElementById("answer"); f.addEventListener("submit", (e) => { if (!f.dataset.ready) return; f.action = "/q/notes/`+other+`"; f.elements.digest.value = "`+digest+`"; }); return ""; })()`)
+	say[string](b, `(() => { const f = document.getElementById("answer"); f.addEventListener("submit", (e) => { if (!f.dataset.ready) return; f.action = document.querySelector("nav a").pathname + "q/notes/`+other+`"; f.elements.digest.value = "`+digest+`"; }); return ""; })()`)
 	b.press("Allow with a passkey")
 	b.until(`document.querySelector("#wrong .warn")?.textContent.includes("signed another question")`)
 	undecided(t, h, one)

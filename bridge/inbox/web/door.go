@@ -16,7 +16,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	}
 	s.page(w, r, http.StatusOK, bare("Open the inbox",
 		element("p", words("This browser will show what your bridges ask, and answer for you. The link works once.")),
-		element("form", attribute{"method", "post"}, exact{"action", r.URL.EscapedPath()},
+		element("form", attribute{"method", "post"}, action(r.URL.EscapedPath()),
 			element("button", class("primary"), flag("autofocus"), words("Continue")))))
 }
 
@@ -28,7 +28,7 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, cookie)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	s.goOn(w, r, "/")
 }
 
 // door is what there is without a session: nothing but a way on, for a browser that may have one.
@@ -38,7 +38,7 @@ func door(back string, own bool) sheet {
 	}
 	return bare("The inbox of this machine",
 		element("p", words("Another page has led here. If you meant to come, go on.")),
-		element("p", element("a", class("button"), href(back), words("Continue"))))
+		element("p", element("a", class("button"), exact{"href", back}, words("Continue"))))
 }
 
 // away ends here.

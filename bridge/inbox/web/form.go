@@ -49,8 +49,8 @@ func form(src *Source, v *approval.View, long []string, confirm piece, here bool
 	if v.Elsewhere != "" {
 		return element("p", class("warn"), words("This is "+v.Elsewhere+"."))
 	}
-	return element("form", id("answer"), attribute{"method", "post"}, exact{"action", address("q", src.Key, v.ID)}, attribute{"aria-label", "Your answer"},
-		when(v.Confirm != "" && here, exact{"data-passkey", address("sign", src.Key, v.ID)}),
+	return element("form", id("answer"), attribute{"method", "post"}, action(address("q", src.Key, v.ID)), attribute{"aria-label", "Your answer"},
+		when(v.Confirm != "" && here, lead{"data-passkey", address("sign", src.Key, v.ID)}),
 		element("fieldset",
 			element("button", flag("disabled"), flag("hidden")),
 			hidden("digest", v.Digest),

@@ -89,7 +89,7 @@ func TestOtherPagesGetNothingAndDecideNothing(t *testing.T) {
 	id := h.Ask(inboxtest.Write(`{"path":"/secret"}`))
 	s := serve(t, source(h, "notes"))
 	b := within(t, s)
-	own := strings.TrimPrefix(b.base, "http://")
+	own := strings.TrimPrefix(originOf(b.base), "http://")
 	port := own[strings.LastIndexByte(own, ':'):]
 	yes := form(t, b.get("/q/notes/"+id).body, "allow")
 	hostile := map[string][]func(*http.Request){
@@ -175,8 +175,12 @@ func TestTheCookieOfAnotherBridgeOpensNothing(t *testing.T) {
 	}
 	own := within(t, ours)
 	at, _ := url.Parse(ours.Address())
+	there, _ := url.Parse(theirs.Address())
 	name := own.http.Jar.Cookies(at)[0].Name
-	stolen := b.http.Jar.Cookies(at)[0]
+	stolen := b.http.Jar.Cookies(there)[0]
+	if got := b.http.Jar.Cookies(at); len(got) > 0 {
+		t.Errorf("a browser gives one page the cookie of the other: %v", got)
+	}
 	if name == stolen.Name {
 		t.Errorf("both cookies are called %s", name)
 	}
@@ -186,6 +190,36 @@ func TestTheCookieOfAnotherBridgeOpensNothing(t *testing.T) {
 	}
 }
 
+// Who does not know where a page is does not learn it: the cookie is given to nobody there.
+func TestOutsideItsRootThereIsNoPage(t *testing.T) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/secret"}`))
+	s := serve(t, source(h, "notes"))
+	b := within(t, s)
+	at, _ := url.Parse(s.Address())
+	cookie := b.http.Jar.Cookies(at)[0]
+	yes := form(t, b.get("/q/notes/"+id).body, "allow")
+	link := strings.TrimPrefix(s.Link(), b.base)
+	root := strings.Trim(at.Path, "/")
+	b.base = originOf(b.base)
+	if got := b.http.Jar.Cookies(&url.URL{Scheme: "http", Host: at.Host, Path: "/"}); len(got) > 0 {
+		t.Errorf("a browser gives any page of this machine %v", got)
+	}
+	kept := func(r *http.Request) { r.AddCookie(cookie) }
+	for _, path := range []string{"/", "/q/notes/" + id, "/events", "/history", "/api/notes/questions", link, "/" + root, "/" + strings.ToLower(root) + "/", "/x/../" + root[:5] + "/", "/static/../" + root[1:] + "/"} {
+		for _, from := range []string{"none", "cross-site"} {
+			got := b.get(path, kept, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", from) })
+			if got.status != http.StatusForbidden && got.status != http.StatusNotFound || strings.Contains(got.body, "secret") || strings.Contains(got.body+got.header.Get("Location"), root) {
+				t.Errorf("%s: %d\n%s", path, got.status, got.body)
+			}
+		}
+	}
+	if got := b.post("/q/notes/"+id, yes, kept); got.status != http.StatusForbidden {
+		t.Errorf("a yes: %d", got.status)
+	}
+	undecided(t, h, id)
+}
+
 // A browser keeps its cookie back where another page has led to it. What it gets leads on.
 func TestWhoComesFromAnotherPageGoesOnFromHere(t *testing.T) {
 	h := inboxtest.New("notes")
@@ -193,6 +227,7 @@ func TestWhoComesFromAnotherPageGoesOnFromHere(t *testing.T) {
 	s := serve(t, source(h, "notes"))
 	b := newBrowser(t, s)
 	for path, back := range map[string]string{"/q/notes/" + id: "/q/notes/" + id, "/nowhere": "/nowhere", "/events": "/", "//evil.example/": "/"} {
+		back = strings.TrimPrefix(b.base, originOf(b.base)) + back
 		if got := b.get(path, from("cross-site")); got.status != http.StatusForbidden || !strings.Contains(got.body, `href="`+back+`"`) || strings.Contains(got.body, "evil") {
 			t.Errorf("%s: %d\n%s", path, got.status, got.body)
 		}

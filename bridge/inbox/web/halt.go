@@ -53,7 +53,7 @@ func haltWith(open, does string, of ...*Source) piece {
 }
 
 func haltForm(do, does, why, look string, of []*Source, more piece) piece {
-	return element("form", attribute{"method", "post"}, attribute{"action", "/bridges"}, attribute{"aria-label", does}, hidden("do", do),
+	return element("form", attribute{"method", "post"}, action("/bridges"), attribute{"aria-label", does}, hidden("do", do),
 		each(of, func(src *Source) piece { return hidden("bridge", src.Key) }),
 		element("label", class("field"), words(why), element("input", attribute{"name", "reason"}, attribute{"maxlength", "500"}, attribute{"autocomplete", "off"}, when(do == "halt", flag("required")))),
 		more, element("button", class(look), words(does)))
@@ -75,7 +75,7 @@ func (s *Server) halt(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusConflict, notDone(wrong))
 		return
 	}
-	http.Redirect(w, r, "/bridges", http.StatusSeeOther)
+	s.goOn(w, r, "/bridges")
 }
 
 func notDone(why piece) sheet {

@@ -117,7 +117,7 @@ func search(query url.Values, since string) piece {
 	field := func(name, said, value, hint string) piece {
 		return element("label", class("field"), words(said), element("input", attribute{"name", name}, attribute{"value", value}, attribute{"placeholder", hint}, attribute{"autocomplete", "off"}))
 	}
-	return element("form", class("search"), attribute{"action", "/history"}, attribute{"role", "search"}, attribute{"aria-label", "Search the record"},
+	return element("form", class("search"), action("/history"), attribute{"role", "search"}, attribute{"aria-label", "Search the record"},
 		field("q", "Words", query.Get("q"), "any"), field("from", "Caller", query.Get("from"), "anybody"), field("tool", "Tool", query.Get("tool"), "write_*"),
 		element("label", class("field"), words("Verdict"), element("select", attribute{"name", "verdict"}, each([]string{"", "allow", "ask", "deny", "withdrawn"}, func(v string) piece {
 			return element("option", attribute{"value", v}, when(v == query.Get("verdict"), flag("selected")), words(cmp.Or(v, "any")))

@@ -34,6 +34,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // half a second, after a body that is too long
 }
 
+// originOf is what a browser says of a page at an address.
+func originOf(address string) string {
+	at, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	return at.Scheme + "://" + at.Host
+}
+
 // knock tries what a program of another user can: it says of itself whatever it likes, and knows
 // of the question what stands in an answer to it.
 func knock(base, with string) {
@@ -43,7 +52,7 @@ func knock(base, with string) {
 		if err != nil {
 			panic(err)
 		}
-		r.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {base}, "Content-Type": {part[4]}, "Cookie": {part[0]}}
+		r.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {originOf(base)}, "Content-Type": {part[4]}, "Cookie": {part[0]}}
 		got, err := http.DefaultTransport.RoundTrip(r)
 		if err != nil {
 			panic(err)

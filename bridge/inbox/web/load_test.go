@@ -126,7 +126,7 @@ func startLoad(t *testing.T) *load {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 		}
 	}()
-	l.link, l.base = ready.Inbox, regexp.MustCompile(`^http://[^/]+`).FindString(ready.Inbox)
+	l.link, l.base = ready.Inbox, regexp.MustCompile(`^http://[^/]+/[^/]+`).FindString(ready.Inbox)
 	if l.in, err = socket.Dial(t.Context(), ready.Control); err != nil {
 		t.Fatal(err)
 	}

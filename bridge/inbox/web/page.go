@@ -3,7 +3,6 @@ package web
 import (
 	"embed"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -27,7 +26,7 @@ var heads = []struct{ at, title string }{{"/", "Questions"}, {"/history", "Histo
 
 // page writes a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of sheet) {
-	var b strings.Builder
+	b := markup{root: s.guard.root}
 	b.WriteString("<!DOCTYPE html>\n")
 	element("html", attribute{"lang", "en"}, element("head",
 		element("meta", attribute{"charset", "utf-8"}),
@@ -35,7 +34,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of she
 		element("meta", attribute{"name", "color-scheme"}, attribute{"content", "light dark"}),
 		element("title", words(of.title+" · mcpx-bridge")),
 		element("link", attribute{"rel", "icon"}, attribute{"href", icon}),
-		element("link", attribute{"rel", "stylesheet"}, href("/static/inbox.css")),
+		element("link", attribute{"rel", "stylesheet"}, exact{"href", "/static/inbox.css"}),
 		when(!of.bare, element("script", attribute{"type", "module"}, exact{"src", "/static/inbox.js"}))),
 		element("body", of.frame())).put(&b)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -44,6 +43,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of she
 	if r.Method != http.MethodHead {
 		w.Write([]byte(b.String()))
 	}
+}
+
+// goOn has a browser ask for a page next.
+func (s *Server) goOn(w http.ResponseWriter, r *http.Request, address string) {
+	http.Redirect(w, r, s.guard.root+address, http.StatusSeeOther)
 }
 
 // icon is that of the tab.
@@ -55,12 +59,12 @@ func (of sheet) frame() piece {
 		return element("div", class("door"), main)
 	}
 	return pieces{
-		element("a", class("skip"), href("#main"), words("Skip to the content")),
+		element("a", class("skip"), exact{"href", "#main"}, words("Skip to the content")),
 		element("header", element("span", class("mark"), words("mcpx-bridge")),
 			element("nav", attribute{"aria-label", "Pages"}, each(heads, func(p struct{ at, title string }) piece {
 				return element("a", href(p.at), when(p.at == of.on, attribute{"aria-current", "page"}), words(p.title))
 			})),
-			element("form", attribute{"method", "post"}, attribute{"action", "/out"}, attribute{"aria-label", "This browser"}, element("button", words("Sign out")))),
+			element("form", attribute{"method", "post"}, action("/out"), attribute{"aria-label", "This browser"}, element("button", words("Sign out")))),
 		element("p", id("said"), class("hush"), attribute{"role", "status"}, attribute{"aria-live", "polite"}),
 		main,
 		element("footer", element("span", id("link-state"), words("This page does not renew itself without its script: load it again to see what is new."))),

@@ -49,7 +49,7 @@ func TestAllowAndDenyWithoutAScript(t *testing.T) {
 		at := "/q/notes/" + h.Ask(inboxtest.Write(`{"path":"/a"}`))
 		answer := form(t, b.get(at).body, button)
 		answer.Set("reason", "because")
-		if got := b.post(at, answer); got.status != http.StatusSeeOther || got.header.Get("Location") != at {
+		if got := b.post(at, answer); got.status != http.StatusSeeOther || originOf(b.base)+got.header.Get("Location") != b.base+at {
 			t.Fatalf("%+v", got)
 		}
 		if s := h.Next(t); s.Outcome.String() != outcome || s.Said != "because" {

@@ -30,15 +30,15 @@ func (s *Server) byName(r *http.Request) bool {
 
 // moveOver leads to this page by the name localhost.
 func moveOver() piece {
-	return element("form", attribute{"method", "post"}, attribute{"action", "/localhost"},
+	return element("form", attribute{"method", "post"}, action("/localhost"),
 		element("p", words("Passkeys work where this page is called localhost. ")), element("button", words("Go there")))
 }
 
 // move makes a link that lets this browser in by the other name.
 func (s *Server) move(w http.ResponseWriter, r *http.Request) {
-	link := s.origin() + "/in/" + s.guard.link(time.Now())
+	link := s.origin() + s.guard.root + "/in/" + s.guard.link(time.Now())
 	s.page(w, r, http.StatusOK, sheet{title: "By the name localhost", body: pieces{element("h1", words("The same page by the name localhost")),
-		element("p", element("a", class("button primary"), id("over"), href(link), words("Go on"))), element("p", class("calm"), words("There you are logged in anew; the link works once."))}})
+		element("p", element("a", class("button primary"), id("over"), exact{"href", link}, words("Go on"))), element("p", class("calm"), words("There you are logged in anew; the link works once."))}})
 }
 
 // A wanted is what a browser is asked to have a passkey do. Bytes are base64.
@@ -152,7 +152,7 @@ func enrolled(src *Source, keys []passkey.Credential) piece {
 	}
 	return element("ul", class("passkeys"), each(keys, func(k passkey.Credential) piece {
 		return element("li", name(k.Name), words(", of "), name(k.Person), words(", since "), clock(k.Enrolled, time.Now()),
-			element("form", attribute{"method", "post"}, attribute{"action", "/passkeys/remove"}, hidden("bridge", src.Key), hidden("key", k.Key()),
+			element("form", attribute{"method", "post"}, action("/passkeys/remove"), hidden("bridge", src.Key), hidden("key", k.Key()),
 				element("button", class("no"), attribute{"aria-label", "Remove " + k.Name}, words("Remove"))))
 	}))
 }
@@ -162,7 +162,7 @@ func enrol(src *Source) piece {
 	field := func(label, what, value string) piece {
 		return element("label", class("field"), words(label), element("input", attribute{"name", what}, exact{"value", value}, attribute{"maxlength", "64"}, attribute{"autocomplete", "off"}, flag("required")))
 	}
-	return element("form", id("enrol"), attribute{"method", "post"}, attribute{"action", "/passkeys"}, attribute{"data-passkey", "/passkeys/challenge"},
+	return element("form", id("enrol"), attribute{"method", "post"}, action("/passkeys"), lead{"data-passkey", "/passkeys/challenge"},
 		element("fieldset", hidden("bridge", src.Key), hidden("challenge", ""), hidden("made", ""),
 			field("What it is called", "name", ""), field("Whose yes it signs: local is you, else an id that the policy names", "person", "local"),
 			element("div", class("buttons"), element("button", class("primary"), attribute{"name", "do"}, attribute{"value", "enrol"}, words("Add a passkey")))))
@@ -207,7 +207,7 @@ func (s *Server) listOrSay(w http.ResponseWriter, r *http.Request, err error) {
 		s.listPasskeys(w, r, http.StatusConflict, sentence(err))
 		return
 	}
-	http.Redirect(w, r, "/passkeys", http.StatusSeeOther)
+	s.goOn(w, r, "/passkeys")
 }
 
 // drop takes a passkey out.

@@ -163,5 +163,5 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if outcome.Outcome != inbox.Pending {
 		s.end(at, ended(outcome))
 	}
-	http.Redirect(w, r, address("q", at.bridge, at.id), http.StatusSeeOther)
+	s.goOn(w, r, address("q", at.bridge, at.id))
 }

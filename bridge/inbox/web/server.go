@@ -32,7 +32,7 @@ func Open(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{o: o, at: at, guard: newGuard(at.Addr())}
-	s.mux = s.routes()
+	s.inside = http.StripPrefix(s.guard.root, s.routes())
 	s.http = &http.Server{Handler: socket.Unrecovered(s), ConnContext: withUser, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: readTime, ReadTimeout: readTime,
 		WriteTimeout: patience, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	return s, nil
@@ -65,7 +65,7 @@ func listen(address string) (net.Listener, error) {
 }
 
 // Address is that of the page, for a browser that is logged in.
-func (s *Server) Address() string { return "http://" + s.at.Addr().String() + "/" }
+func (s *Server) Address() string { return "http://" + s.at.Addr().String() + s.guard.root + "/" }
 
 // Question is where a browser that is logged in answers one of the only bridge of the page, by its
 // whole id; "" where s is nil.
@@ -109,7 +109,6 @@ func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /in/{link}", s.enter)
 	mux.HandleFunc("POST /in/{link}", s.redeem)
-	mux.Handle("GET /static/", http.FileServerFS(static))
 	mux.HandleFunc("GET /{$}", s.list)
 	mux.HandleFunc("GET /q/{bridge}/{id}", s.question)
 	mux.HandleFunc("POST /q/{bridge}/{id}", s.answer)
@@ -185,14 +184,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(name, value)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	entering, public := strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/")
+	inside, below := strings.CutPrefix(r.URL.Path, s.guard.root+"/")
 	switch {
 	case !s.guard.called(r):
 		http.Error(w, "this name is not that of the page", http.StatusMisdirectedRequest)
 	case !reads(r) && !s.guard.ownPage(r):
 		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
-	case public || entering:
-		s.mux.ServeHTTP(w, r)
+	case strings.HasPrefix(r.URL.Path, "/static/"):
+		http.FileServerFS(static).ServeHTTP(w, r)
+	case !below:
+		s.page(w, r, http.StatusForbidden, away("This browser is not logged in."))
+	case strings.HasPrefix(inside, "in/"):
+		s.inside.ServeHTTP(w, r)
 	default:
 		one := s.guard.of(r)
 		if one == nil || !s.guard.ownPage(r) {
@@ -208,20 +211,21 @@ func (s *Server) within(w http.ResponseWriter, r *http.Request, one *session) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(one.over, cancel)()
-	if r.Method == http.MethodPost && r.URL.Path == "/out" {
+	if r.Method == http.MethodPost && r.URL.Path == s.guard.root+"/out" {
 		http.SetCookie(w, s.guard.signOut(one))
 		s.page(w, r, http.StatusOK, away("This browser is signed out."))
 		return
 	}
-	s.mux.ServeHTTP(w, r.WithContext(ctx))
+	s.inside.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // shut is for who may not see a page, or not like this: a browser that is logged in keeps its
 // cookie back where another page has led to it, and sends it from here.
 func (s *Server) shut(w http.ResponseWriter, r *http.Request) {
 	back := r.URL.EscapedPath()
-	if r.Method != http.MethodGet || back != path.Clean(back) || strings.HasPrefix(back, "//") || back == "/events" || strings.HasPrefix(back, "/api/") {
-		back = "/"
+	below, _ := strings.CutPrefix(back, s.guard.root)
+	if r.Method != http.MethodGet || back != path.Clean(back) || below == "/events" || strings.HasPrefix(below, "/api/") {
+		back = s.guard.root + "/"
 	}
 	s.page(w, r, http.StatusForbidden, door(back, s.guard.ownPage(r)))
 }

@@ -25,14 +25,18 @@ const mostSessions = 64
 type sessions struct {
 	cookie string // its name
 
+	// root is before the path of all that takes a session, and nobody guesses it. Cookies know no
+	// ports: a browser gives them also to what another user of this machine has at another port,
+	// but not at another path.
+	root string
+
 	mu    sync.Mutex
 	links map[[sha256.Size]byte]time.Time // until when they work
 	in    []*session                      // the oldest first
 }
 
-// A session is a browser that is logged in. Cookies know no ports: a browser gives them also to
-// what another user of this machine has at another port, so that a cookie counts for the user
-// alone whose it was first.
+// A session is a browser that is logged in. Whoever finds root out may have its cookie, which
+// therefore counts for the user alone whose it was first.
 type session struct {
 	digest [sha256.Size]byte
 	user   int             // see loopback.User
@@ -56,7 +60,7 @@ func userOf(r *http.Request) int {
 }
 
 func newSessions() *sessions {
-	return &sessions{cookie: "mcpx_inbox_" + rand.Text()[:10], links: map[[sha256.Size]byte]time.Time{}}
+	return &sessions{cookie: "mcpx_inbox_" + rand.Text()[:10], root: "/" + rand.Text()[:16], links: map[[sha256.Size]byte]time.Time{}}
 }
 
 // link makes a link that works once.
@@ -99,7 +103,7 @@ func (s *sessions) redeem(secret string, user int, now time.Time) *http.Cookie {
 		s.in[0].end()
 		s.in = s.in[1:]
 	}
-	return &http.Cookie{Name: s.cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: s.cookie, Value: token, Path: s.root + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
 // of is the session that a request belongs to, nil if there is none.
@@ -130,5 +134,5 @@ func (s *sessions) signOut(one *session) *http.Cookie {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.in = slices.DeleteFunc(s.in, func(other *session) bool { return other == one })
-	return &http.Cookie{Name: s.cookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: s.cookie, Path: s.root + "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }

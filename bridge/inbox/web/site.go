@@ -37,10 +37,10 @@ type Options struct {
 
 // A Server is a page, listening. Its methods may be called from any goroutine.
 type Server struct {
-	o     Options
-	at    net.Listener
-	mux   *http.ServeMux
-	guard *guard
+	o      Options
+	at     net.Listener
+	inside http.Handler // below the root
+	guard  *guard
 	found
 	glances glances
 	http    *http.Server

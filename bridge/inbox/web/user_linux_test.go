@@ -56,7 +56,7 @@ func programOf(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 func TestAnotherUserShutsNobodyOut(t *testing.T) {
 	s := serve(t, source(inboxtest.New("notes"), "notes"))
 	b := within(t, s)
-	cmd := programOf(t, 65534, "TEST_CROWD_AT="+strings.TrimPrefix(b.base, "http://"))
+	cmd := programOf(t, 65534, "TEST_CROWD_AT="+strings.TrimPrefix(originOf(b.base), "http://"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 
 const said = document.getElementById("said");
 const article = document.querySelector("article.question");
+const home = document.querySelector("nav a").pathname; // every other address begins with it
 const say = (words) => { if (said) said.textContent = words; };
 
 // The same page as it is now, as a document that runs nothing. Who was signed out, or whose
@@ -77,7 +78,7 @@ function settle(page) {
   const text = document.createElement("p");
   text.className = "warn";
   const link = document.createElement("a");
-  link.href = now ? location.pathname : "/";
+  link.href = now ? location.pathname : home;
   link.textContent = now ? "Look at it again" : "All questions";
   text.append(words, link);
   note.replaceChildren(text);
@@ -111,7 +112,7 @@ function listen() {
   const heard = (e) => { if (!article || !e.id || e.id === article.dataset.id) renew(); };
   others.onmessage = (m) => heard(m.data);
   const hold = () => new Promise(() => {
-    const events = new EventSource("/events");
+    const events = new EventSource(home + "events");
     events.onopen = () => { others.postMessage({}); renew(); }; // whatever happened before is heard of nowhere else
     events.onmessage = (m) => { const e = JSON.parse(m.data); others.postMessage(e); heard(e); };
     events.onerror = () => { link(false); others.postMessage({}); };
