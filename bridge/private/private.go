@@ -10,11 +10,26 @@
 // lock longer than the file that it is on.
 package private
 
-import "io/fs"
+import (
+	"io"
+	"io/fs"
+	"os"
+)
 
 // Closed refuses a file or directory that belongs to somebody else, or that
 // others may use.
 func Closed(name string, info fs.FileInfo) error { return closed(name, info) }
+
+// ReadByOthers reports whether others can read what is written to w: a regular file that is not
+// Closed. Of what else w may be nobody can tell.
+func ReadByOthers(w io.Writer) bool {
+	f, is := w.(*os.File)
+	if !is {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && Closed(f.Name(), info) != nil
+}
 
 // Sheltered refuses a directory in which others can replace files. It may belong
 // to root, and others may read it.

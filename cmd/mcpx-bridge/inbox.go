@@ -66,14 +66,14 @@ func (p *program) inbox(ctx context.Context, named []string) error {
 // An inboxPage is what run shows of its questions in a browser. Its zero value is none.
 type inboxPage struct {
 	*web.Server
-	link  string
+	link  string      // "" where nobody is to read it
 	ready atomic.Bool // the link was said with "ready"
 }
 
 // address is the link the first time, and later the plain address.
 func (g *inboxPage) address() string {
 	switch {
-	case g.Server == nil:
+	case g.link == "":
 		return ""
 	case g.ready.Swap(true):
 		return g.Address()
@@ -104,7 +104,9 @@ func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) 
 	if g.Server, err = web.Open(web.Options{Listen: p.s.Inbox, Only: &web.Source{Inbox: in, Key: id, Label: id + " in " + p.s.Topic, Keys: keys}, Log: p.log}); err != nil {
 		return err
 	}
-	g.link = g.Link()
+	if !p.overheard {
+		g.link = g.Link()
+	}
 	return nil
 }
 
@@ -129,7 +131,11 @@ func (p *program) pageBeside(ctx context.Context, g *inboxPage, in inbox.Inbox, 
 
 // sayPage says where one answers in a browser.
 func (p *program) sayPage(g *inboxPage) {
-	if g.Server != nil {
+	switch {
+	case g.Server == nil:
+	case p.overheard:
+		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser")
+	default:
 		p.log.Info("hint: in a browser you answer at " + g.link)
 		p.log.Info("hint: this link works once, within an hour; \"mcpx-bridge inbox\" makes another")
 	}

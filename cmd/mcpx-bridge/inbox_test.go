@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -8,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
 // sent is what a browser without a script does with a form of a page, and the page that it gets.
@@ -50,6 +54,46 @@ func entered(t *testing.T, link string) (c *http.Client, base string) {
 	base, _, _ = strings.Cut(link, "/in/")
 	sent(t, c, http.MethodPost, link, nil)
 	return c, base
+}
+
+// A link lets in whoever reads it, so it does not go where others of this machine read: into a log
+// that they can.
+func TestNoLinkIsWrittenWhereOthersRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("mode bits say nothing there")
+	}
+	for mode, secret := range map[os.FileMode]bool{0o600: true, 0o644: false, 0o640: false} {
+		file := filepath.Join(t.TempDir(), "run.log")
+		log, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		if err := log.Chmod(mode); err != nil {
+			t.Fatal(err)
+		}
+		events, exit := newDiary(), make(chan int, 1)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			exit <- run(ctx, append([]string{"run", "--json", "--listen", "127.0.0.1:0", "--inbox", "127.0.0.1:0", "--id", "fs", "--"}, stdiotest.Command(t, stdiotest.Script{})...),
+				env{stdin: strings.NewReader(""), stdout: events, stderr: log, getenv: launch{}.getenv(t), environ: os.Environ})
+		}()
+		ready, ok := events.next(`{"event":"ready"}`, patience)
+		cancel(errSignalled)
+		if <-exit; !ok {
+			t.Fatalf("%04o: it is not ready: %s", mode, events.text())
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, _ := ready["inbox"].(string); strings.Contains(at, "/in/") != secret || strings.Contains(string(text), "/in/") != secret || strings.Contains(at+string(text), "http://") != secret {
+			t.Errorf("%04o: ready has %s, and the log %s", mode, at, text)
+		}
+		if said := "others read what is written here: mcpx-bridge inbox prints a link"; strings.Contains(string(text), said) == secret {
+			t.Errorf("%04o: the log has %s", mode, text)
+		}
+	}
 }
 
 // A bridge knows who is here from presence, and how many calls came, also those that ran unasked

@@ -52,6 +52,7 @@ type program struct {
 	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
 	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
 	lookedOn  bool                    // stderr is a terminal, whatever it goes through
+	overheard bool                    // stdout or stderr is a file that others can read
 	unprinted atomic.Pointer[failure] // why something could not be printed
 	printed   atomic.Bool             // something was, or that was tried
 	promised  bool                    // with --json exactly one object is printed, be it of a failure

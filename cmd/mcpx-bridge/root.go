@@ -8,6 +8,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/config"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -91,7 +92,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	if p.given, err = config.Settle(cmd.Flags(), known, p.getenv); err != nil {
 		return err
 	}
-	p.lookedOn = terminal(p.stderr) != nil
+	p.lookedOn, p.overheard = terminal(p.stderr) != nil, private.ReadByOthers(p.stdout) || private.ReadByOthers(p.stderr)
 	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
 	taken := bridges && (p.s.Stdio || attachedToUs(cmd))
 	switch {
