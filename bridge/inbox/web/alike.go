@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -119,6 +120,9 @@ func (s *Server) answerTogether(w http.ResponseWriter, r *http.Request) {
 func (s *Server) settled(ctx context.Context, src *Source, id, digest string, form map[string][]string) string {
 	outcome, err := decide(ctx, src, id, digest, form)
 	if err != nil {
+		if _, ok := errors.AsType[unsure](err); ok {
+			return err.Error()
+		}
 		return "not decided by this: " + err.Error()
 	}
 	if outcome.Outcome == inbox.Pending {

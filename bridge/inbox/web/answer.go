@@ -18,6 +18,21 @@ type unread string
 
 func (u unread) Error() string { return string(u) }
 
+// unsure is why nobody knows whether an answer counts: it left, and nothing came back.
+type unsure struct{ error }
+
+func (u unsure) Error() string {
+	return u.error.Error() + "; whether this answer counts is not known: the question says so, or the history"
+}
+
+// failed says that an answer decided nothing, unless that is not known.
+func failed(err error) string {
+	if _, ok := errors.AsType[unsure](err); ok {
+		return sentence(err)
+	}
+	return sentence(err) + " This answer decided nothing."
+}
+
 // statusOf tells what a person can mend from what has changed, and both from trouble.
 func statusOf(err error) int {
 	if _, ok := errors.AsType[*inbox.Refusal](err); ok {
@@ -55,7 +70,11 @@ func decide(ctx context.Context, src *Source, id, digest string, form map[string
 	if err != nil {
 		return inbox.Outcome{}, err
 	}
-	return src.Decide(ctx, d)
+	outcome, err := src.Decide(ctx, d)
+	if _, refused := errors.AsType[*inbox.Refusal](err); err != nil && !refused {
+		err = unsure{err}
+	}
+	return outcome, err
 }
 
 func decisionOf(ctx context.Context, src *Source, id, digest string, form map[string][]string) (d inbox.Decision, err error) {

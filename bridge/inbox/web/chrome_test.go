@@ -44,6 +44,8 @@ func TestInABrowser(t *testing.T) {
 		"new":              newOnesComeByThemselves,
 		"ends":             aQuestionEndsUnderTheFinger,
 		"changes":          aQuestionChangesUnderTheFinger,
+		"loaded again":     aQuestionChangesWhileItIsLoadedAgain,
+		"second":           whoIsSecondReadsHowItEnded,
 		"two tabs":         twoTabsDecideAtOnce,
 		"halt":             haltsAndResumes,
 		"traffic":          showsWhoIsHereAndHowMuchTheyAsk,

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -212,5 +213,36 @@ func TestAnAnswerToABridgeThatEndedIsToldThatItDecidedNothing(t *testing.T) {
 	b := within(t, serve(t))
 	if got := b.post("/q/none/x", url.Values{"do": {"allow"}, "digest": {"x"}}); got.status != http.StatusNotFound || !strings.Contains(got.body, "does not run any more. Nothing was decided.") {
 		t.Errorf("%d: %s", got.status, got.body)
+	}
+}
+
+// mum is an inbox that takes an answer and says nothing any more.
+type mum struct{ *inboxtest.Hall }
+
+func (m mum) Decide(ctx context.Context, d inbox.Decision) (inbox.Outcome, error) {
+	if _, err := m.Hall.Decide(ctx, d); err != nil {
+		return inbox.Outcome{}, err
+	}
+	return inbox.Outcome{}, errors.New("the bridge hung up")
+}
+
+// Where an answer left and nothing came back, nobody is told that it decided nothing.
+func TestAnAnswerOfWhichNothingCameBackMayCount(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(mum{h}, "notes")))
+	const unknown = "he bridge hung up; whether this answer counts is not known"
+	one := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	got := b.post("/q/notes/"+one, form(t, b.get("/q/notes/"+one).body, "allow"))
+	allowed(t, h, one)
+	if got.status != http.StatusBadGateway || !strings.Contains(got.body, unknown) || strings.Contains(got.body, "decided nothing") {
+		t.Errorf("%d\n%s", got.status, got.body)
+	}
+	two := h.Ask(inboxtest.Write(`{"path":"/b"}`))
+	f := form(t, b.get("/q/notes/"+two).body, "allow")
+	f.Set("q", two+" "+f.Get("digest"))
+	got = b.post("/alike/notes/"+two, f)
+	allowed(t, h, two)
+	if !strings.Contains(got.body, unknown) || strings.Contains(got.body, "not decided by this") {
+		t.Errorf("%s", got.body)
 	}
 }

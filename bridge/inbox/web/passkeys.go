@@ -53,7 +53,7 @@ type wanted struct {
 
 // toSign makes a statement of a yes.
 func (s *Server) toSign(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(w, r)
+	src := s.reads(r)
 	if src.passkeys() == nil {
 		http.Error(w, "No passkey is taken here.", http.StatusConflict)
 		return
@@ -96,8 +96,7 @@ func ids(keys []passkey.Credential) [][]byte {
 }
 
 // reads reads a form, and returns the source that it is about, nil if there is none.
-func (s *Server) reads(w http.ResponseWriter, r *http.Request) *Source {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (s *Server) reads(r *http.Request) *Source {
 	if r.ParseForm() != nil {
 		return nil
 	}
@@ -170,7 +169,7 @@ func enrol(src *Source) piece {
 
 // challenge is what a new passkey is to be made for.
 func (s *Server) challenge(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(w, r)
+	src := s.reads(r)
 	if src.passkeys() == nil {
 		http.Error(w, "No passkey is taken here.", http.StatusConflict)
 		return
@@ -189,7 +188,7 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request) {
 
 // keep enrols the passkey that the browser has made.
 func (s *Server) keep(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(w, r)
+	src := s.reads(r)
 	err := error(unread("No passkey is taken here"))
 	if src.passkeys() != nil {
 		e := inbox.Enrolment{Name: strings.TrimSpace(r.PostForm.Get("name")), Person: strings.TrimSpace(r.PostForm.Get("person")), Origin: s.origin()}
@@ -212,7 +211,7 @@ func (s *Server) listOrSay(w http.ResponseWriter, r *http.Request, err error) {
 
 // drop takes a passkey out.
 func (s *Server) drop(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(w, r)
+	src := s.reads(r)
 	err := error(unread("No passkey is taken here"))
 	if src.passkeys() != nil {
 		_, err = src.passkeys().Remove(r.Context(), r.PostForm.Get("key"))

@@ -48,7 +48,7 @@ func (s *Server) over(at place, wrong string) sheet {
 		back(),
 		element("h1", id("heading"), words(title)),
 		when(wrong != "", element("p", class("warn"), words(wrong))),
-		element("p", id("outcome"), element("bdi", words(cmp.Or(how, "It ended, or there never was one here.")))),
+		element("p", id("outcome"), flag("data-live"), element("bdi", words(cmp.Or(how, "It ended, or there never was one here.")))),
 		element("p", element("a", class("button primary"), href("/"), words("All questions")), words(" "), element("a", class("button"), href("/history"), words("History"))),
 	}}
 }
@@ -157,7 +157,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	outcome, err := s.decided(r, src, at.id)
 	if err != nil {
-		s.show(w, r, statusOf(err), sentence(err)+" This answer decided nothing.")
+		s.show(w, r, statusOf(err), failed(err))
 		return
 	}
 	if outcome.Outcome != inbox.Pending {

@@ -79,6 +79,7 @@ function settle(page) {
   text.className = "warn";
   const link = document.createElement("a");
   link.href = now ? location.pathname : home;
+  if (now) link.addEventListener("click", () => shown(now.dataset.digest));
   link.textContent = now ? "Look at it again" : "All questions";
   text.append(words, link);
   note.replaceChildren(text);
@@ -135,16 +136,40 @@ function count() {
 }
 const seconds = (said) => [...said.matchAll(/([\d.]+)([hms])/g)].reduce((sum, [, n, unit]) => sum + n * { h: 3600, m: 60, s: 1 }[unit], 0);
 
+// Keeps which question this tab has shown, as it was then.
+const shown = (digest) => sessionStorage.setItem("shown", article.dataset.id + " " + digest);
+
+// A question that is another one than the tab has shown may have come under the finger of
+// somebody who means that: the box says that they have seen it.
+function changed() {
+  if (!article) return [];
+  const { id, digest } = article.dataset, before = sessionStorage.getItem("shown") ?? "";
+  if (!before.startsWith(id) || before === id + " " + digest || !document.querySelector("button[value=allow]")) {
+    shown(digest);
+    return [];
+  }
+  const note = document.createElement("p"), label = document.createElement("label"), box = document.createElement("input");
+  note.className = "warn";
+  note.textContent = "This is not the question that was shown here before.";
+  box.type = "checkbox";
+  box.addEventListener("change", () => { if (box.checked) shown(digest); });
+  label.className = "choice";
+  label.append(box, "I have looked at it as it is now");
+  document.getElementById("wrong").append(note, label);
+  return [box];
+}
+
 // A long value that was opened was looked at.
 function unlock() {
-  const boxes = [...document.querySelectorAll(".box input[name=seen]")];
-  if (!boxes.length) return;
+  const boxes = [...document.querySelectorAll(".box input[name=seen]")], asked = changed();
+  if (!boxes.length && !asked.length) return;
   const lock = document.getElementById("lock"), allow = document.querySelectorAll("button[value=allow]");
   const check = () => {
     const left = boxes.filter((b) => !b.checked).length;
-    for (const b of allow) b.disabled = left > 0;
+    for (const b of allow) b.disabled = left > 0 || asked.some((b) => !b.checked);
     if (lock) lock.hidden = left === 0;
   };
+  for (const b of asked) b.addEventListener("change", check);
   for (const d of document.querySelectorAll("details.long")) {
     const box = document.getElementById("box-" + d.dataset.box);
     if (!box) continue;
@@ -209,7 +234,11 @@ for (const form of document.querySelectorAll("form[data-passkey]")) form.addEven
 
 // A form is sent once.
 for (const f of document.forms) f.addEventListener("submit", (e) => { if (f.dataset.sent) e.preventDefault(); f.dataset.sent = "yes"; });
-addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
+addEventListener("pageshow", (e) => {
+  if (!e.persisted) return;
+  if (article && !document.querySelector("#wrong input:not(:checked)")) shown(article.dataset.digest);
+  location.reload();
+});
 
 // How much there is to do nobody is told each time: it is looked at again, while somebody sees it.
 const every = document.querySelector("[data-renew]")?.dataset.renew;
