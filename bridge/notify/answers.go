@@ -23,6 +23,12 @@ type answers struct {
 	log  *slog.Logger
 }
 
+// Taker takes answers as those that come by c are taken, and returns what came of each, for whoever gave
+// it. in says what the bridge asks; seat is as in [Options].
+func Taker(c policy.Channel, in inbox.Inbox, seat func(ctx context.Context, id string) (inbox.Inbox, error), log *slog.Logger) func(context.Context, channel.Answer) string {
+	return (&answers{Channel: c, in: in, seat: seat, log: log}).take
+}
+
 // listen takes the answers of a channel until ctx ends.
 func (a *answers) listen(ctx context.Context) {
 	wait, shared := firstPause, false // shared: it was said

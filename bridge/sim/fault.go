@@ -76,6 +76,7 @@ const (
 	lostReply                  // hears nothing of what came of an answer, and gives it again
 	swapped                    // answers a question with the digest of another
 	onlyLooks                  // answers where one may only look
+	byChannel                  // somebody in the topic answers by a channel of the bridge, too
 	faults                     // how many there are
 )
 
@@ -156,6 +157,7 @@ var kinds = [faults]struct {
 	lostReply:     {"lost_reply", .4},
 	swapped:       {"swapped_digest", .4},
 	onlyLooks:     {"only_looks", .4},
+	byChannel:     {"answer_by_channel", .5},
 }
 
 func (f Fault) String() string { return kinds[f].name }

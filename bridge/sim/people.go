@@ -74,6 +74,7 @@ func (p *person) got(l *letter) {
 		other := pick(p.mind, p.w.people...)
 		p.w.after(wait/2, func() { other.answer(l, yesTo(l, "")) })
 	}
+	p.w.phone.rings(p, l)
 }
 
 // ponder is how long somebody thinks too long. Where they may take their time, the call

@@ -13,7 +13,13 @@ import (
 type company struct {
 	*world
 	topic  *topic
+	phone  bell
 	people []*person
+}
+
+// A bell tells people of questions that were put to them elsewhere than in the topic.
+type bell interface {
+	rings(p *person, l *letter)
 }
 
 // A person is a participant of the topic: a program that calls, somebody who
