@@ -116,7 +116,7 @@ func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
 		}
 	}
 	c.presses <- "8 " + deny // late
-	c.awaits(t, "answerCallbackQuery: your answer does not count: the question is closed, or is not put to you")
+	c.awaits(t, "answerCallbackQuery: your answer does not count: this bridge asks no such question: it is closed, or is of another bridge, which needs a bot of its own")
 
 	no := asks("carol", "/b")
 	s.await(`{"event":"asked","from":"carol"}`)
