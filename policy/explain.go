@@ -93,7 +93,7 @@ func (t *Terms) explain() string {
 	if t.Answerable() {
 		fmt.Fprintf(&b, "  asked: %s, within %s%s\n", who, shown.Span(t.Within), t.manner())
 	} else {
-		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, len(t.Of))
+		fmt.Fprintf(&b, "  nobody can agree: it takes %d, and %d may\n", t.Need, t.able())
 	}
 	if t.Confirm != "" {
 		b.WriteString("  a yes takes a passkey, on the page of the bridge\n")

@@ -131,6 +131,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: ask\nasks: {default: {delegate: {depth: 2}}}", "delegate does not say to whom"},
 		{"default: ask\nasks: {default: {delegate: {to: bob, depth: 4}}}", "depth is a whole number from 1 to 3"},
 		{"default: ask\nasks: {default: {delegate: {to: ['*']}}}", "is a pattern"},
+		{"default: ask\nasks: {a: {of: [local, ann], need: 2, confirm: passkey}}", "nobody could answer the ask a: passkeys sign for local, and for nobody else (write of: with local, and need: 1 or nothing)"},
+		{"default: ask\nasks: {a: {of: [ann], confirm: passkey}}", "nobody could answer the ask a: passkeys sign for local"},
 		{"default: ask\nasks: []", "asks is a mapping with something in it"},
 		{"default: ask\nasks: {a: {need: 1}}", "x.yaml:2:11: the ask a does not say who is asked (write of: with ids or groups, or extends: default)"},
 		{"default: ask\nasks: {a: 5}", "the ask a is a mapping of confirm"},

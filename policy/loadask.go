@@ -83,6 +83,8 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 	}
 	if !said {
 		l.wrong(at, "write of: with ids or groups, or extends: default", "%s does not say who is asked", what)
+	} else if t.Confirm != "" && !t.Answerable() && fine == len(l.problems) {
+		l.wrong(at, "write of: with local, and need: 1 or nothing", "nobody could answer %s: passkeys sign for local, and for nobody else", what)
 	} else if len(t.Of) < t.Need && fine == len(l.problems) {
 		l.wrong(at, "name more under of:", "nobody could answer %s: it needs %d to agree and names %d", what, t.Need, len(t.Of))
 	}

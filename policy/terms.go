@@ -54,7 +54,18 @@ type Edit struct {
 }
 
 // Answerable reports whether enough are left who could agree.
-func (t *Terms) Answerable() bool { return t.Need <= len(t.Of) }
+func (t *Terms) Answerable() bool { return t.Need <= t.able() }
+
+// able is how many could agree. Passkeys are those of the person at this machine.
+func (t *Terms) able() int {
+	switch {
+	case t.Confirm == "":
+		return len(t.Of)
+	case slices.Contains(t.Of, "local"):
+		return 1
+	}
+	return 0
+}
 
 // builtin is how it is asked where a file says nothing: the person at this
 // machine, within five minutes (DESIGN 14).

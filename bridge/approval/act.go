@@ -187,7 +187,8 @@ const (
 const TakesPasskey = "a yes takes a passkey, on the page of this bridge; a no counts from anywhere"
 
 // A Signed is what goes with a yes that a passkey has signed. Whoever makes one has verified
-// the signature; the Answer is that of the person whose passkey it is.
+// the signature. Passkeys are enrolled by whoever is at this machine, so the Answer is that of
+// the local person, and of nobody else.
 type Signed struct {
 	Statement []byte          // that was signed
 	Proof     json.RawMessage // all it takes to verify it again, for the record: one object on one line

@@ -172,7 +172,7 @@ func (d *Desk) fromDoor(a *Answer) {
 	switch {
 	case a.Draft && p.digest.Is(a.Digest):
 		d.drafted(p, a)
-	case s == nil || s.state == struck:
+	case s == nil || s.state == struck || a.Signed != nil && a.Who.Door != Local:
 		d.foreign(p.id, a, "wrong_sender")
 	case !p.digest.Is(a.Digest):
 		d.foreign(p.id, a, "digest_mismatch")

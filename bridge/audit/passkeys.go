@@ -107,7 +107,7 @@ func (p *passkeys) listed(event string, r *signable) string {
 		delete(p.keys, string(r.Proof.Credential))
 		return ""
 	}
-	p.keys[string(r.Proof.Credential)] = &passkey.Credential{ID: r.Proof.Credential, Person: r.Proof.Person, PublicKey: r.Proof.PublicKey}
+	p.keys[string(r.Proof.Credential)] = &passkey.Credential{ID: r.Proof.Credential, PublicKey: r.Proof.PublicKey}
 	return ""
 }
 
@@ -154,11 +154,14 @@ func (p *passkeys) verified(r *signable, partial bool) string {
 		return "it was not enrolled on record"
 	case key == nil:
 		p.Lone++
-		key = &passkey.Credential{ID: r.Proof.Credential, Person: r.Proof.Person, PublicKey: r.Proof.PublicKey}
+		key = &passkey.Credential{ID: r.Proof.Credential, PublicKey: r.Proof.PublicKey}
 		p.keys[string(r.Proof.Credential)] = key
 	}
-	if !bytes.Equal(key.PublicKey, r.Proof.PublicKey) || key.Person != r.By[0] {
+	switch {
+	case !bytes.Equal(key.PublicKey, r.Proof.PublicKey):
 		return "it is another one than was enrolled"
+	case r.By[0] != "local":
+		return "passkeys sign for local alone"
 	}
 	if err := key.Verify(&r.Proof.Assertion, []byte(r.Proof.Statement), ""); err != nil {
 		return err.Error()

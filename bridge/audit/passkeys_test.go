@@ -13,13 +13,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey/passkeytest"
 )
 
-// A signer is a person with a passkey.
+// A signer is the local person with a passkey.
 type signer struct {
 	*passkeytest.Authenticator
 	c passkey.Credential
 }
 
-func newSigner(t *testing.T, person string) *signer {
+func newSigner(t *testing.T, name string) *signer {
 	t.Helper()
 	a := passkeytest.New(t)
 	r := a.Register([]byte("c"))
@@ -27,17 +27,17 @@ func newSigner(t *testing.T, person string) *signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Name, c.Person = "key of "+person, person
+	c.Name = name
 	return &signer{a, c}
 }
 
 func (s *signer) enrolled() string {
 	r := s.Register([]byte("c"))
-	return fmt.Sprintf(`{"event":"passkey_enrolled","by":[%q],"passkey":%s}`, s.c.Person, r.Prove(&s.c))
+	return fmt.Sprintf(`{"event":"passkey_enrolled","by":["local"],"passkey":%s}`, r.Prove(&s.c))
 }
 
 func (s *signer) removed() string {
-	return fmt.Sprintf(`{"event":"passkey_removed","by":[%q],"passkey":%s}`, s.c.Person, s.c.Named())
+	return fmt.Sprintf(`{"event":"passkey_removed","by":["local"],"passkey":%s}`, s.c.Named())
 }
 
 // digest is that of what runs with these arguments.
@@ -59,8 +59,8 @@ func (s *signer) signs(question, args, nonce string) string {
 }
 
 func (s *signer) says(question, args string, proof json.RawMessage) string {
-	return fmt.Sprintf(`{"event":"confirmed","call":"1","from":"ana","method":"tools/call","tool":"read_file","question":%q,"by":[%q],"digest":%q,"passkey":%s,"args":%s}`,
-		question, s.c.Person, digest(args)[:8], proof, args)
+	return fmt.Sprintf(`{"event":"confirmed","call":"1","from":"ana","method":"tools/call","tool":"read_file","question":%q,"by":["local"],"digest":%q,"passkey":%s,"args":%s}`,
+		question, digest(args)[:8], proof, args)
 }
 
 func askedFor(question, args string, need int) string {
@@ -78,9 +78,10 @@ const (
 )
 
 func TestWhatPasskeysSignedIsVerified(t *testing.T) {
-	local, alice := newSigner(t, "local"), newSigner(t, "alice")
-	text, head := sample(t, local.enrolled(), alice.enrolled(),
-		askedFor("q1", asks, 2), local.signs("q1", asks, "n1"), alice.signs("q1", asks, "n2"), allowedBy("q1", asks, "", "local", "alice"),
+	local, phone := newSigner(t, "blue key"), newSigner(t, "phone")
+	text, head := sample(t, local.enrolled(), phone.enrolled(),
+		askedFor("q0", asks, 1), phone.signs("q0", asks, "n1"), allowedBy("q0", asks, "", "local"),
+		askedFor("q1", asks, 1), local.signs("q1", asks, "n2"), allowedBy("q1", asks, "", "local"),
 		askedFor("q2", asks, 1), local.signs("q2", other, "n3"), allowedBy("q2", asks, fmt.Sprintf(`,"ran":%q,"modified":["/path"],"args":%s`, digest(other)[:8], other), "local"),
 		askedFor("q3", asks, 1), strings.Replace(allowedBy("q3", asks, "", "local"), "allow", "deny", 1))
 	r := check(t, text, knows(head))
@@ -91,7 +92,7 @@ func TestWhatPasskeysSignedIsVerified(t *testing.T) {
 
 // Whoever rewrites a log can make its chain anew. What passkeys signed they cannot.
 func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
-	local, alice, thief := newSigner(t, "local"), newSigner(t, "alice"), newSigner(t, "local")
+	local, phone, thief := newSigner(t, "blue key"), newSigner(t, "phone"), newSigner(t, "blue key")
 	first := local.signs("q0", asks, "n0")
 	good := local.signs("q1", asks, "n1")
 	forged, itsKey := *thief, *thief.Authenticator
@@ -115,7 +116,8 @@ func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
 		"one of two":                    {[]string{local.enrolled(), askedFor("q1", asks, 2), good, allow}, "allowed by 1 of the 2 passkeys"},
 		"one twice":                     {[]string{local.enrolled(), askedFor("q1", asks, 2), good, later, allow}, "allowed by 1 of the 2 passkeys"},
 		"by another":                    {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, "", "alice")}, `"alice" is said to have allowed it`},
-		"in another's name":             {[]string{local.enrolled(), alice.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"by":["local"]`, `"by":["alice"]`, 1), allow}, "another one than was enrolled"},
+		"two of one person":             {[]string{local.enrolled(), phone.enrolled(), askedFor("q1", asks, 2), good, phone.signs("q1", asks, "n5"), allow}, "allowed by 1 of the 2 passkeys"},
+		"in another's name":             {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"by":["local"]`, `"by":["alice"]`, 1), allow}, "sign for local alone"},
 		"never enrolled":                {[]string{askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
 		"removed before":                {[]string{local.enrolled(), local.removed(), askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
 		"by a key of a thief":           {[]string{local.enrolled(), askedFor("q1", asks, 1), thief.signs("q1", asks, "n1"), allow}, "not enrolled on record"},

@@ -14,7 +14,7 @@ type Passkeys interface {
 	ToSign(ctx context.Context, d Decision) (statement []byte, err error)
 
 	// DecideSigned decides as the Decision did that the statement was made for, in the name of
-	// whose passkey signed it; of d only ID and Digest count.
+	// the local person; of d only ID and Digest count.
 	DecideSigned(ctx context.Context, d Decision, s Signature) (Outcome, error)
 
 	// All lists those that are enrolled, the oldest first.
@@ -45,10 +45,9 @@ type Signature struct {
 	Origin    string
 }
 
-// An Enrolment is a new passkey, how it is called, and whose yes it signs: "local", or an id
-// that a policy names.
+// An Enrolment is a new passkey of the local person, and how it is called.
 type Enrolment struct {
-	Name, Person string
+	Name         string
 	Registration passkey.Registration
 	Challenge    []byte
 	Origin       string

@@ -112,7 +112,7 @@ func (b *Book) Remove(key string, after func(Credential) error) (bool, error) {
 // Use finds the passkey that made an assertion, which was enrolled on that log's record, and
 // has it verified. What it says of the
 // counter is on the disk when Use returns; with an error it is as it was. The Credential is
-// whose signature it is, or is said to be.
+// the one that signed, or is said to have.
 func (b *Book) Use(a *Assertion, statement []byte, origin, log string) (Credential, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// A Credential is a passkey that was enrolled: whose it is, and what its signatures are
-// verified by.
+// A Credential is a passkey that was enrolled, and what its signatures are verified by. All
+// that are enrolled at a bridge are of one person: nobody can tell who it was that did so.
 type Credential struct {
 	ID        []byte    `json:"id"`
 	Name      string    `json:"name"`       // as its person calls it
-	Person    string    `json:"person"`     // whose yes it signs, by the name that a policy gives them
 	PublicKey []byte    `json:"public_key"` // DER
 	Counter   uint32    `json:"counter"`    // of the authenticator when it was used last
 	Enrolled  time.Time `json:"enrolled"`
@@ -49,14 +48,13 @@ func (c *Credential) Verify(a *Assertion, statement []byte, origin string) error
 type Proof struct {
 	Statement string `json:"statement"`
 	Name      string `json:"name"`
-	Person    string `json:"person"`
 	PublicKey []byte `json:"public_key"`
 	Assertion
 }
 
 // Prove writes down, on one line, that c signed a statement.
 func (c *Credential) Prove(a *Assertion, statement []byte) json.RawMessage {
-	text, err := json.Marshal(Proof{string(statement), c.Name, c.Person, c.PublicKey, *a})
+	text, err := json.Marshal(Proof{string(statement), c.Name, c.PublicKey, *a})
 	if err != nil {
 		panic(err) // strings and bytes always marshal
 	}
@@ -71,13 +69,12 @@ type Registration struct {
 	ClientData        []byte `json:"client_data"`
 }
 
-// Prove writes down, on one line, that a key was enrolled, and whose it is.
+// Prove writes down, on one line, that a key was enrolled, and how it is called.
 func (r *Registration) Prove(c *Credential) json.RawMessage {
 	text, err := json.Marshal(struct {
-		Name   string `json:"name"`
-		Person string `json:"person"`
+		Name string `json:"name"`
 		*Registration
-	}{c.Name, c.Person, r})
+	}{c.Name, r})
 	if err != nil {
 		panic(err) // strings and bytes always marshal
 	}

@@ -28,7 +28,7 @@ func enrolled(t *testing.T, a *passkeytest.Authenticator) passkey.Credential {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Name, c.Person = "blue key", "local"
+	c.Name = "blue key"
 	return c
 }
 
@@ -189,7 +189,7 @@ func TestABookKeepsPasskeys(t *testing.T) {
 		t.Error("it counts for another record")
 	}
 	again := passkey.In(filepath.Join(dir, "passkeys"), "notes") // as after a restart
-	if got, err := again.Use(&said, statement, passkeytest.Origin, "l1"); err != nil || got.Name != "blue key" || got.Person != "local" {
+	if got, err := again.Use(&said, statement, passkeytest.Origin, "l1"); err != nil || got.Name != "blue key" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := b.Use(&said, statement, passkeytest.Origin, "l1"); err == nil {

@@ -54,7 +54,7 @@ func TestACallTakesAPasskey(t *testing.T) {
 	made := key.Register(asksForPasskeys(t, c, base+"/passkeys/challenge", url.Values{"bridge": {"fs"}}).Challenge)
 	enrol := func(challenge string) string {
 		text, _ := json.Marshal(made)
-		return sent(t, c, http.MethodPost, base+"/passkeys", url.Values{"bridge": {"fs"}, "name": {"blue key"}, "person": {"local"}, "challenge": {challenge}, "made": {string(text)}})
+		return sent(t, c, http.MethodPost, base+"/passkeys", url.Values{"bridge": {"fs"}, "name": {"blue key"}, "challenge": {challenge}, "made": {string(text)}})
 	}
 	if page := enrol("AAAA"); !strings.Contains(page, "took too long") {
 		t.Errorf("it is enrolled for a challenge that nobody made:\n%s", page)

@@ -50,12 +50,15 @@ type challenge struct {
 	until time.Time
 }
 
+// local is whose passkeys all of them are. Whoever is at this machine can enrol one, and could
+// else sign as two where two must agree.
+var local = []string{"local"}
+
 // Bounds on enrolling.
 const (
 	enrolTime      = 5 * time.Minute
 	mostChallenges = 16
-	longestName    = 64  // characters
-	longestPerson  = 255 // bytes
+	longestName    = 64 // characters
 )
 
 // ToSign and the following are those of [inbox.Passkeys].
@@ -71,15 +74,14 @@ func (k *Keyring) ToSign(_ context.Context, d inbox.Decision) ([]byte, error) {
 }
 
 func (k *Keyring) DecideSigned(_ context.Context, d inbox.Decision, s inbox.Signature) (inbox.Outcome, error) {
-	who, signed := approval.Who{Door: approval.Local}, &approval.Signed{Statement: s.Statement}
+	signed := &approval.Signed{Statement: s.Statement}
 	key, err := k.o.Book.Use(&s.Assertion, s.Statement, s.Origin, k.o.Log)
 	if err != nil {
 		signed.Problem = err.Error()
 	} else {
 		signed.Proof = key.Prove(&s.Assertion, s.Statement)
-		who.UnmarshalText([]byte(key.Person)) // which takes any name
 	}
-	return k.o.Outcome(k.o.Answer(approval.Answer{Who: who, Question: d.ID, Digest: d.Digest, Signed: signed}), d)
+	return k.o.Outcome(k.o.Answer(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: d.ID, Digest: d.Digest, Signed: signed}), d)
 }
 
 func (k *Keyring) All(context.Context) ([]passkey.Credential, error) { return k.o.Book.All() }
@@ -115,21 +117,19 @@ func (k *Keyring) Enrol(_ context.Context, e inbox.Enrolment) error {
 		return errors.New("this took too long: try again")
 	case e.Name == "" || utf8.RuneCountInString(e.Name) > longestName || text.Line(e.Name) != e.Name:
 		return fmt.Errorf("give it a name of at most %d plain characters", longestName)
-	case e.Person == "" || len(e.Person) > longestPerson || text.Line(e.Person) != e.Person:
-		return errors.New("say whose yes it signs: local, or an id that the policy names")
 	}
 	c, err := e.Registration.Verify(e.Challenge, e.Origin)
 	if err != nil {
 		return fmt.Errorf("the passkey cannot be enrolled: %w", err)
 	}
-	c.Name, c.Person, c.Enrolled, c.Log = e.Name, e.Person, time.Now().UTC().Truncate(time.Second), k.o.Log
+	c.Name, c.Enrolled, c.Log = e.Name, time.Now().UTC().Truncate(time.Second), k.o.Log
 	return k.o.Book.Add(c, func() error {
-		return k.o.Put(&record.Record{Event: record.PasskeyEnrolled, By: []string{c.Person}, Detail: c.Name, Passkey: e.Registration.Prove(&c)})
+		return k.o.Put(&record.Record{Event: record.PasskeyEnrolled, By: local, Detail: c.Name, Passkey: e.Registration.Prove(&c)})
 	})
 }
 
 func (k *Keyring) Remove(_ context.Context, key string) (bool, error) {
 	return k.o.Book.Remove(key, func(c passkey.Credential) error {
-		return k.o.Put(&record.Record{Event: record.PasskeyRemoved, By: []string{c.Person}, Detail: c.Name, Passkey: c.Named()})
+		return k.o.Put(&record.Record{Event: record.PasskeyRemoved, By: local, Detail: c.Name, Passkey: c.Named()})
 	})
 }

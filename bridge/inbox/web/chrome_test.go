@@ -62,7 +62,7 @@ func TestInABrowser(t *testing.T) {
 		"without a script": worksWithoutAScript,
 		"passkey":          aPasskeySignsAYes,
 		"no passkey":       noPasskeyNoYes,
-		"two passkeys":     eachSignsForThemselves,
+		"two passkeys":     twoPasskeysAreOnePerson,
 		"by address":       anAddressHasNoPasskeys,
 		"replayed":         aSignatureIsForOneQuestion,
 	} {

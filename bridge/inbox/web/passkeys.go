@@ -140,7 +140,7 @@ func (s *Server) listPasskeys(w http.ResponseWriter, r *http.Request, status int
 	s.page(w, r, status, sheet{title: "Passkeys", on: "/passkeys", body: pieces{
 		element("h1", words("Passkeys that sign a yes")),
 		element("div", id("wrong"), attribute{"tabindex", "-1"}, when(wrong != "", element("p", class("warn"), attribute{"role", "alert"}, words(wrong)))),
-		element("p", words("Where a rule says confirm: passkey, a yes counts once one of these has signed what will run.")),
+		element("p", words("Where a rule says confirm: passkey, a yes counts once one of these has signed what will run. They all sign for you, who are local: not for others who are asked.")),
 		all,
 	}})
 }
@@ -150,7 +150,7 @@ func enrolled(src *Source, keys []passkey.Credential) piece {
 		return element("p", class("calm"), words("None is enrolled."))
 	}
 	return element("ul", class("passkeys"), each(keys, func(k passkey.Credential) piece {
-		return element("li", name(k.Name), words(", of "), name(k.Person), words(", since "), clock(k.Enrolled, time.Now()),
+		return element("li", name(k.Name), words(", since "), clock(k.Enrolled, time.Now()),
 			element("form", attribute{"method", "post"}, action("/passkeys/remove"), hidden("bridge", src.Key), hidden("key", k.Key()),
 				element("button", class("no"), attribute{"aria-label", "Remove " + k.Name}, words("Remove"))))
 	}))
@@ -158,12 +158,9 @@ func enrolled(src *Source, keys []passkey.Credential) piece {
 
 // enrol is a form that its script fills in.
 func enrol(src *Source) piece {
-	field := func(label, what, value string) piece {
-		return element("label", class("field"), words(label), element("input", attribute{"name", what}, exact{"value", value}, attribute{"maxlength", "64"}, attribute{"autocomplete", "off"}, flag("required")))
-	}
 	return element("form", id("enrol"), attribute{"method", "post"}, action("/passkeys"), lead{"data-passkey", "/passkeys/challenge"},
 		element("fieldset", hidden("bridge", src.Key), hidden("challenge", ""), hidden("made", ""),
-			field("What it is called", "name", ""), field("Whose yes it signs: local is you, else an id that the policy names", "person", "local"),
+			element("label", class("field"), words("What it is called"), element("input", attribute{"name", "name"}, attribute{"maxlength", "64"}, attribute{"autocomplete", "off"}, flag("required"))),
 			element("div", class("buttons"), element("button", class("primary"), attribute{"name", "do"}, attribute{"value", "enrol"}, words("Add a passkey")))))
 }
 
@@ -191,7 +188,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) {
 	src := s.reads(r)
 	err := error(unread("No passkey is taken here"))
 	if src.passkeys() != nil {
-		e := inbox.Enrolment{Name: strings.TrimSpace(r.PostForm.Get("name")), Person: strings.TrimSpace(r.PostForm.Get("person")), Origin: s.origin()}
+		e := inbox.Enrolment{Name: strings.TrimSpace(r.PostForm.Get("name")), Origin: s.origin()}
 		if err = json.Unmarshal([]byte(r.PostForm.Get("made")), &e.Registration); err != nil {
 			err = unread("This page adds passkeys with its script alone")
 		} else if err = json.Unmarshal([]byte(`"`+r.PostForm.Get("challenge")+`"`), &e.Challenge); err == nil {
