@@ -19,6 +19,12 @@ type lookOnly struct{ Inbox }
 
 const atItsTerminal = "answered only at the terminal of the bridge (--answers terminal)"
 
+func (l lookOnly) Status(ctx context.Context) (Status, error) {
+	s, err := l.Inbox.Status(ctx)
+	s.Elsewhere = atItsTerminal
+	return s, err
+}
+
 func (l lookOnly) List(ctx context.Context, args bool) ([]approval.Summary, error) {
 	all, err := l.Inbox.List(ctx, args)
 	for i := range all {
@@ -51,7 +57,8 @@ func (l lookOnly) Explain(ctx context.Context, c Call) (string, error) {
 	return "", ErrNoRules
 }
 
-// Resume lets more happen, which is for whoever may answer.
+// Resume lets more happen, which is for whoever may answer: an agent with a shell of this user's
+// could undo what its person stopped.
 func (lookOnly) Resume(context.Context, string) error {
 	return &Refusal{Reason: AnswersElsewhere}
 }

@@ -84,6 +84,8 @@ func (p *program) halt(ctx context.Context, named []string) error {
 			return p.print(jsonLine(haltEvent{c.Known.ID, c.Known.Topic, &how}))
 		case c.Known.Halted != nil:
 			p.log.Info(where + " was halted already, " + how.Words(time.Now()))
+		case c.Known.Elsewhere != "":
+			p.log.Info(where + " is halted: nothing starts until it was started without --answers terminal and resumed")
 		default:
 			p.log.Info(where + " is halted: nothing starts until mcpx-bridge resume " + c.Known.ID)
 		}
@@ -97,7 +99,7 @@ func (p *program) resume(ctx context.Context, named []string) error {
 		if was != nil {
 			err := c.Resume(ctx, p.s.Reason)
 			if r, is := errors.AsType[*inbox.Refusal](err); is && r.Reason == inbox.AnswersElsewhere {
-				return fail(exitFailed, "start it without --answers terminal, resume it, and start it again as before", "it is halted still, as nobody resumes it from elsewhere (--answers terminal)")
+				return fail(exitFailed, "start it without --answers terminal, resume it, and start it again as before", "it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could")
 			}
 			if err != nil {
 				return err
