@@ -70,13 +70,16 @@ func (l late) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {
 	}
 }
 
-// How a question ended comes to the page of whoever was second, too, when it is heard of.
+// How a question ended comes to whoever had it before them, and to whoever comes too late, when it
+// is heard of.
 func whoIsSecondReadsHowItEnded(t *testing.T, browser context.Context) {
 	h := inboxtest.New("notes")
 	src := late{h, make(chan struct{})}
-	b := loggedIn(t, browser, serve(t, source(src, "notes")))
+	s := serve(t, source(src, "notes"))
+	has, comes := loggedIn(t, browser, s), newTab(t, browser, s)
 	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
-	b.open("/q/notes/" + id)
+	has.open("/q/notes/" + id)
+	has.live()
 	v, err := h.Show(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -84,8 +87,9 @@ func whoIsSecondReadsHowItEnded(t *testing.T, browser context.Context) {
 	if _, err := h.Decide(t.Context(), inbox.Decide(&v, &approval.Reply{Allow: true})); err != nil {
 		t.Fatal(err)
 	}
-	b.press("Deny")
-	b.until(`document.querySelector("main").innerText.includes("This answer decided nothing")`)
+	comes.open("/q/notes/" + id)
+	comes.until(`document.getElementById("outcome").textContent.startsWith("It ended, or")`)
 	close(src.come)
-	b.outcome("allowed by local")
+	comes.outcome("allowed by local")
+	has.until(`document.getElementById("wrong").textContent.includes("closed: allowed by local") && document.querySelector("#answer fieldset").disabled`)
 }

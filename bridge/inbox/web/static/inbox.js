@@ -67,13 +67,13 @@ function put(page) {
 function settle(page) {
   const now = page.querySelector("article.question");
   if (now && now.dataset.digest === article.dataset.digest) return put(page);
-  if (article.dataset.over) return;
-  article.dataset.over = "yes";
   const set = document.querySelector("#answer > fieldset");
   const typing = set?.contains(document.activeElement);
   if (set) set.disabled = true;
   const outcome = page.getElementById("outcome");
   const words = now ? "This question has changed. " : "This question is closed: " + (outcome ? outcome.textContent : "") + " ";
+  if (article.dataset.over === words) return;
+  article.dataset.over = words; // how it ended may be heard of later
   const note = document.getElementById("wrong");
   const text = document.createElement("p");
   text.className = "warn";
