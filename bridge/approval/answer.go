@@ -191,7 +191,12 @@ func (d *Desk) fromDoor(a *Answer) {
 
 // unsigned reports whether an answer is a yes that lacks a signature.
 func (p *pending) unsigned(a *Answer) bool {
-	return p.q.Terms.Confirm == policy.Passkey && a.Signed == nil && !a.Failed && p.read(a.Result).said == yes
+	if p.q.Terms.Confirm != policy.Passkey || a.Signed != nil || a.Failed {
+		return false
+	}
+	r := p.read(a.Result)
+	_, unfit := p.edit(r.edits)
+	return r.said == yes && unfit == "" // what is no well-formed yes is a no, from anywhere
 }
 
 // drafted says what is to be signed for a yes, whosever it will be, and decides nothing.
@@ -228,7 +233,7 @@ func (d *Desk) signed(p *pending, s *ballot, a *Answer) {
 		d.foreign(p.id, a, OtherSigned)
 		return
 	}
-	d.verify(&agreement{p: p, by: s, why: one.why, to: one.to, signed: a.Signed, nonce: one.nonce})
+	d.verify(&agreement{p: p, by: s, why: one.why, to: one.to, signed: a.Signed, nonce: one.nonce, digest: one.digest})
 }
 
 // answered takes the answer of somebody who was asked.
@@ -325,10 +330,10 @@ func (d *Desk) amend(a *agreement) bool {
 			p.modified = append(p.modified, m)
 		}
 	}
-	if p.nonce = a.nonce; a.signed == nil {
+	if p.nonce, p.digest = a.nonce, a.digest; a.signed == nil {
 		p.nonce = d.o.Random()
+		p.digest = p.bind()
 	}
-	p.digest = p.bind()
 	d.note(p, record.Modified, by.who, "")
 	if p.amended++; p.need > 1 && p.amended > maxAmended {
 		return false

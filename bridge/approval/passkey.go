@@ -25,6 +25,10 @@ func (d *Desk) draft(p *pending, why string, to change) {
 	}
 	about := *p
 	about.args, about.timeout, about.nonce = to.args, to.timeout, one.nonce
+	if len(to.modified) > 0 { // else it is what was shown, whose time may be another one since
+		about.digest = about.bind()
+	}
+	one.digest = about.digest
 	one.statement = d.statement(&about)
 	if p.drafts = append(p.drafts, one); len(p.drafts) > maxDrafts {
 		p.drafts = slices.Clone(p.drafts[1:])
@@ -50,7 +54,7 @@ func (d *Desk) statement(p *pending) []byte {
 		recorded := sha256.Sum256(rawjson.OneLine(d.redactor.Redact(p.args)))
 		o.str("recorded_args", hex.EncodeToString(recorded[:]))
 	}
-	o.str("digest", p.bind().String())
+	o.str("digest", p.digest.String())
 	o.str("nonce", hex.EncodeToString(nonce[:]))
 	return o.end()
 }

@@ -97,6 +97,38 @@ func TestAPasskeySignsTheEditedCall(t *testing.T) {
 	}
 }
 
+// A halt puts the end of a question off, and leaves what was shown of it as it was: that is what
+// is signed.
+func TestAPasskeySignsWhatWasShownBeforeAHalt(t *testing.T) {
+	for name, result := range map[string]string{"as asked": approves, "edited": `{"action":"accept","content":{"approve":true,"modifiedTarget":"staging"}}`} {
+		for _, before := range []bool{true, false} {
+			s := newStage(t, Options{})
+			id := s.open(confirmed(deploy("local")))
+			statement := s.draft(id, result)
+			s.halt()
+			s.now = s.now.Add(time.Minute)
+			s.resume()
+			if !before {
+				statement = s.draft(id, result)
+			}
+			s.signs("local", id, statement)
+			if end := s.wantEnd(Allowed, ""); !strings.Contains(string(statement), end.Ran.String()) {
+				t.Errorf("%s, signed before %v: signed was %s, and %s ran", name, before, statement, end.Ran)
+			}
+		}
+	}
+}
+
+// A yes with a change that is not offered is a no, as it is elsewhere.
+func TestAYesThatIsNotWellFormedTakesNoPasskey(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(confirmed(deploy("local", "alice")))
+	s.says("alice", `{"action":"accept","content":{"approve":true,"modifiedTarget":"moon"}}`)
+	if end := s.wantEnd(Denied, InvalidModification); len(end.By) != 1 {
+		t.Errorf("by %v", end.By)
+	}
+}
+
 // What was signed is good once, for that question, as long as it stands as it was shown.
 func TestWhatWasSignedIsGoodOnce(t *testing.T) {
 	for name, spoil := range map[string]func(s *stage, id string, statement []byte) []byte{

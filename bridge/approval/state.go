@@ -99,7 +99,8 @@ type agreement struct {
 	to    change
 
 	signed *Signed  // where it takes a passkey,
-	nonce  [16]byte // and of what was signed
+	nonce  [16]byte // and of what was signed,
+	digest Digest   // which has this one
 }
 
 // A draft is a yes that waits for its signature.
@@ -107,7 +108,8 @@ type draft struct {
 	statement []byte
 	on        Digest // of the question as it was
 	to        change
-	nonce     [16]byte // of what the question is about from then on, if the yes changes that
+	nonce     [16]byte // of what the question is about from then on, if the yes changes that,
+	digest    Digest   // and this
 	why       string
 }
 
