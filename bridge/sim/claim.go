@@ -91,6 +91,8 @@ type vote struct {
 	at   time.Duration
 	edit string
 	keep string
+
+	signed bool // by a passkey
 }
 
 // A line is what the bridge wrote to the server.

@@ -20,10 +20,11 @@ type disk struct {
 	dice dice
 	late dice // of what comes while it promises late
 
-	drive   *powercut.Drive // has the log too, in files, of which the full ones have names of their own
-	again   bool            // the last write failed, and it was well at once
-	fullTo  time.Duration
-	writing int // bytes that were being written when we were killed
+	drive    *powercut.Drive // has the log too, in files, of which the full ones have names of their own
+	enrolled [][]byte        // passkeys, before the first record of the bridge
+	again    bool            // the last write failed, and it was well at once
+	fullTo   time.Duration
+	writing  int // bytes that were being written when we were killed
 }
 
 var (
@@ -189,7 +190,10 @@ func (d *disk) open() (seen []engine.Seen) {
 			seen = append(seen, engine.Seen{From: c.from, Env: c.env, At: c.at, Body: c.body})
 		}
 	}
-	d.synced = len(d.text)
+	for _, r := range d.enrolled {
+		d.write(r)
+	}
+	d.enrolled, d.synced = nil, len(d.text)
 	d.lay()
 	return seen
 }

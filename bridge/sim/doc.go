@@ -34,12 +34,14 @@
 //	halted                        when nothing may start, and no time of a question passes
 //	granted contest               yeses that last, and who serves a proposal
 //	offered filed votes shown     proposals, a changed policy, answers to questions, what people are shown
+//	signed                        yeses that take a passkey
 //	surfaces                      what a surface is told of an answer, and what it shows outside
 //	looking quitting lastword     a server that tells nothing, what nobody waits for, which refusals are true
 //	recall hearing starting       what the checker sees: that a life begins, frames, lines for the server
 //	replies watching records      answers and all else that leaves, and records
 //	finish                        and what must be so in the end
 //	world lives                   a bridge with the parts around it, its starts and its ends
+//	signing                       passkeys, and what goes wrong with them
 //	disk server gateway           of these what the log is written to, the MCP server, the topic
 //	owner local                   who keeps the policy, and who sits at this machine
 //	person proposer lure offers   who calls and proposes, and what others make of that

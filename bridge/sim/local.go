@@ -16,6 +16,7 @@ type desk struct {
 	dice dice
 	by   dice // which surface, and what goes wrong there
 	seen []shown
+	keys *keys // nil: nobody has a passkey
 }
 
 // shown is a question that is before the person.
@@ -68,6 +69,45 @@ func (d *desk) answer(p *process, s shown) {
 	}
 	d.goesWrong(s, result)
 	d.decide(s, digest, result)
+	d.signs(s)
+}
+
+// signs has a passkey sign a yes, a while after it is said what.
+func (d *desk) signs(s shown) {
+	if d.keys == nil {
+		return
+	}
+	yes := approval.Answer{Who: approval.Who{Door: approval.Local}, Question: s.id, Digest: s.digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`), Draft: true}
+	for _, a := range d.says(yes) {
+		if wanted, ok := a.(approval.ToSign); ok {
+			d.w.check.drafted(wanted.Statement)
+			d.w.after(d.keys.dice.between(0, pick(d.keys.dice, time.Second, 20*time.Second)), func() { d.signed(s, wanted.Statement) })
+		}
+	}
+}
+
+// signed brings a signature, which may be none, or one in the name of somebody else.
+func (d *desk) signed(s shown, statement []byte) {
+	if d.w.proc == nil {
+		return
+	}
+	signed, genuine := d.keys.sign(statement, d.w.healed)
+	who := pick(d.keys.dice, approval.Who{Door: approval.Local}, approval.Who{Door: approval.Local}, approval.Who{Door: approval.Local}, approval.Participant("alice"))
+	if d.w.healed {
+		who = approval.Who{Door: approval.Local}
+	}
+	d.w.check.signedAnswer(s.id, signed.Statement, genuine && who.Door == approval.Local)
+	d.says(approval.Answer{Who: who, Question: s.id, Digest: s.digest, Signed: signed})
+}
+
+// says gives an answer to the bridge that there is now, if there is one.
+func (d *desk) says(a approval.Answer) (acts []approval.Act) {
+	if p := d.w.proc; p != nil {
+		p.met("Decided")
+		acts = p.sidecar.Decide(a)
+		p.settle()
+	}
+	return acts
 }
 
 // goesWrong is what else comes to the bridge about a question that the person answers.

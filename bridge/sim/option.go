@@ -23,6 +23,7 @@ type Options struct {
 	Share    int  // of each participant in what is known again; 0: large
 	Modern   bool // the server is one of 2026-07-28
 	Plans    bool // callers plan
+	Passkeys bool // a yes takes one, where one person is enough
 	Faults   [faults]bool
 }
 
@@ -63,6 +64,7 @@ func Draw(seed uint64) Options {
 		o.Share, o.Modern = 0, false
 	}
 	o.planWorlds()
+	o.Passkeys = !o.Calm && o.Local && !o.Plans && newDice(seed, "passkeys").chance(.25)
 	return o
 }
 
@@ -91,6 +93,6 @@ func (o Options) String() string {
 			on = append(on, f.String())
 		}
 	}
-	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t share=%d modern=%t plans=%t faults=%s",
-		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, o.Share, o.Modern, o.Plans, strings.Join(on, ","))
+	return fmt.Sprintf("seed=%d calm=%t protocol=%s trusted=%t local=%t policies=%v span=%v calls=%d max_calls=%d notes=%t noise=%t offers=%t share=%d modern=%t plans=%t passkeys=%t faults=%s",
+		o.Seed, o.Calm, o.Protocol, o.Trusted, o.Local, o.Policies, o.Span, o.Calls, o.MaxCalls, o.Notes, o.Noise, o.Offers, o.Share, o.Modern, o.Plans, o.Passkeys, strings.Join(on, ","))
 }

@@ -44,6 +44,7 @@ type way struct {
 	uses       int      // of a plan: how often it may cover a call at most; 0: it is about none
 	edit       bool     // the amount may be changed, 1 to 100
 	remember   []string
+	confirm    bool // a yes takes a passkey
 	why        bool // callers have to say why they call
 	reads      bool // it is about reads, which have no argument n that an answer could mean to change
 }
@@ -123,6 +124,26 @@ func (b *rulebook) wider() *rulebook {
 	}
 	s.write()
 	return s
+}
+
+// confirming is the rulebook with a yes taking a passkey wherever one person is enough who may
+// have one.
+func (b *rulebook) confirming() *rulebook {
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
+	for _, tool := range ruled {
+		w := b.ways[tool]
+		if w.verdict == ask && w.need == 1 && slices.Contains(w.of, "local") {
+			w.confirm, w.remember, w.to = true, nil, nil
+		}
+		s.ways[tool] = w
+	}
+	s.write()
+	return s
+}
+
+// confirms: some yes takes a passkey.
+func (b *rulebook) confirms() bool {
+	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].confirm })
 }
 
 // newUsual is what stands under asks: {default: …}.
@@ -208,6 +229,9 @@ func (w way) writeAsk(s *strings.Builder, tool string) {
 	}
 	if w.to != nil {
 		fmt.Fprintf(s, "    delegate: {to: [%s], depth: 1}\n", strings.Join(w.to, ", "))
+	}
+	if w.confirm {
+		s.WriteString("    confirm: passkey\n")
 	}
 	if w.edit {
 		s.WriteString("    edit: {amount: {arg: /amount, title: Amount, type: integer, min: 1, max: 100}}\n")

@@ -30,11 +30,15 @@ func newPlay(o Options, t *Tally) *play {
 		disk:  &disk{w: w, log: &w.log, dice: newDice(o.Seed, "disk"), late: newDice(o.Seed, "late")},
 		child: &child{w: w, server: &w.server, dice: newDice(o.Seed, "server"), modern: newModern(o)},
 	}
+	held := newKeys(o)
+	if held != nil {
+		p.disk.enrolled = held.onRecord
+	}
 	p.company = &company{world: w, topic: &topic{w: w, link: &w.link, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}}
 	p.company.phone = &phone{w: p.company, dice: newDice(o.Seed, "phone"), open: map[string][]*rung{}}
 	p.mallory = &attacker{w: p.company, dice: newDice(o.Seed, "attacker")}
 	w.disk, w.child, w.topic, w.company, w.spy = p.disk, p.child, p.topic, p.company, p.mallory
-	w.local = &desk{w: w, dice: newDice(o.Seed, "local"), by: newDice(o.Seed, "surfaces")}
+	w.local = &desk{w: w, dice: newDice(o.Seed, "local"), by: newDice(o.Seed, "surfaces"), keys: held}
 	p.populate()
 	return p
 }

@@ -38,6 +38,9 @@ func owned(o Options) (books []*rulebook) {
 		if o.Plans {
 			b = b.wider()
 		}
+		if o.Passkeys {
+			b = b.confirming()
+		}
 		books = append(books, b)
 	}
 	return books

@@ -35,6 +35,7 @@ type Tally struct {
 	Worlds, Events, Calls, Runs, Asked, Lives uint64
 	Remembered, Lasted                        uint64        // calls that ran as somebody had agreed for longer; in another life of the bridge
 	Planned                                   uint64        // calls that ran by a plan
+	Signed                                    uint64        // yeses that a passkey signed
 	Lived                                     time.Duration // by their own clocks
 	Faults                                    [faults]uint64
 	Table                                     [len(metEvents)][len(situations)]uint64
@@ -44,6 +45,7 @@ type Tally struct {
 func (t *Tally) Add(o *Tally) {
 	t.Worlds, t.Events, t.Calls, t.Runs = t.Worlds+o.Worlds, t.Events+o.Events, t.Calls+o.Calls, t.Runs+o.Runs
 	t.Remembered, t.Lasted, t.Planned = t.Remembered+o.Remembered, t.Lasted+o.Lasted, t.Planned+o.Planned
+	t.Signed += o.Signed
 	t.Asked, t.Lives, t.Lived = t.Asked+o.Asked, t.Lives+o.Lives, t.Lived+o.Lived
 	for f := range t.Faults {
 		t.Faults[f] += o.Faults[f]
@@ -94,8 +96,8 @@ func (t *Tally) met(event string, in [len(situations)]bool) {
 // Write writes the tables.
 func (t *Tally) Write(w io.Writer) {
 	fmt.Fprintf(w, "%d worlds (calm ones live thrice), %.0f simulated hours, %d lives of the bridge, %d events\n", t.Worlds, t.Lived.Hours(), t.Lives, t.Events)
-	fmt.Fprintf(w, "%d calls, %d asked about, %d allowed by a yes that lasted (%d of them over a restart), %d by a plan, %d ran\n\nfaults that struck\n",
-		t.Calls, t.Asked, t.Remembered, t.Lasted, t.Planned, t.Runs)
+	fmt.Fprintf(w, "%d calls, %d asked about, %d allowed by a yes that lasted (%d of them over a restart), %d by a plan, %d times a passkey signed, %d ran\n\nfaults that struck\n",
+		t.Calls, t.Asked, t.Remembered, t.Lasted, t.Planned, t.Signed, t.Runs)
 	for f := range faults {
 		fmt.Fprintf(w, "  %-16s %9d", f, t.Faults[f])
 		if f%4 == 3 || f == faults-1 {

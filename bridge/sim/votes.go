@@ -63,7 +63,7 @@ func (c *checker) vote(s *said) {
 	case said.delegates && w.mayDecide(s.from, cl.from):
 		cl.passed = append(cl.passed, said.to)
 	case said.yes:
-		cl.votes = append(cl.votes, vote{s.from, c.w.now, said.edit, said.keep})
+		cl.votes = append(cl.votes, vote{who: s.from, at: c.w.now, edit: said.edit, keep: said.keep})
 	case !said.delegates && c.binding(a):
 		cl.refused = true
 	}
@@ -159,7 +159,7 @@ func (c *checker) localAnswer(a inbox.Decision) {
 		return
 	}
 	if said := readAnswer(a.Result, cl.terms(cl.book)); said.yes {
-		cl.votes = append(cl.votes, vote{"local", c.w.now, said.edit, said.keep})
+		cl.votes = append(cl.votes, vote{who: "local", at: c.w.now, edit: said.edit, keep: said.keep})
 	} else if cl.noes++; cl.undecided() && len(c.books) == 1 && !cl.terms(cl.book).sequential && !cl.votedBy("local") { // who has said yes has said it
 		cl.refused = true
 	}
@@ -170,7 +170,7 @@ func (c *checker) agreed(cl *claim, w way) int {
 	counted := map[string]bool{}
 	for _, v := range cl.votes {
 		listed := slices.Contains(w.of, v.who) || slices.Contains(w.to, v.who) && slices.Contains(cl.passed, v.who)
-		if v.who != cl.from && listed && v.at-cl.askedAt-c.stood(cl.askedAt, v.at) <= w.within {
+		if (v.signed || !w.confirm) && v.who != cl.from && listed && v.at-cl.askedAt-c.stood(cl.askedAt, v.at) <= w.within {
 			counted[v.who] = true
 		}
 	}

@@ -43,11 +43,11 @@ func New(t testing.TB) *Authenticator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return With(t, key)
+	return With(key)
 }
 
 // With makes one that has this key: P-256, Ed25519 or RSA.
-func With(t testing.TB, key crypto.Signer) *Authenticator {
+func With(key crypto.Signer) *Authenticator {
 	id := make([]byte, 20)
 	rand.Read(id)
 	return &Authenticator{Key: key, ID: id, Counts: true, Flags: 0x05, Party: "localhost", Origin: Origin}

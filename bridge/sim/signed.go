@@ -1,0 +1,31 @@
+package sim
+
+import "encoding/json"
+
+// What the checker knows of yeses that take a passkey: one counts that a passkey has signed, over
+// the question as it stands, under the policy under which it was to be signed, once.
+
+// drafted: the bridge has said what is to be signed.
+func (c *checker) drafted(statement []byte) { c.drafts[string(statement)] = len(c.books) }
+
+// signedAnswer takes a yes of the person at this machine with a signature. genuine: the statement
+// is signed.
+func (c *checker) signedAnswer(question string, statement []byte, genuine bool) {
+	under, known := c.drafts[string(statement)]
+	if !genuine || !known || c.halted() {
+		return
+	}
+	delete(c.drafts, string(statement))
+	var said struct{ Question, From, Digest string }
+	if json.Unmarshal(statement, &said) != nil || said.Question != question || said.Digest != c.local[question] || under != len(c.books) {
+		return
+	}
+	c.w.tally.Signed++
+	cl := c.questions[question]
+	switch {
+	case question == c.filedAs:
+		c.filedYes = true
+	case cl != nil && cl.question == question && said.From == cl.from:
+		cl.votes = append(cl.votes, vote{who: "local", at: c.w.now, signed: true})
+	}
+}
