@@ -7,8 +7,12 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/json"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,6 +205,57 @@ func TestABookKeepsPasskeys(t *testing.T) {
 	next := a.Sign(statement)
 	if _, err := b.Use(&next, statement, passkeytest.Origin, "l1"); err == nil || !strings.Contains(err.Error(), "not enrolled") {
 		t.Errorf("one that was removed: %v", err)
+	}
+}
+
+// Who verifies a log that somebody gave them waits for no key that is larger than any is, and a
+// book takes none for which it would have no room.
+func TestNoKeyIsLargerThanAnyIs(t *testing.T) {
+	key := func(bits uint, exponent int) []byte {
+		n := new(big.Int).Lsh(big.NewInt(1), bits-1)
+		der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n.Add(n, big.NewInt(1)), E: exponent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	padded, err := asn1.Marshal(struct {
+		N       *big.Int
+		E       int
+		Padding []byte
+	}{new(big.Int).Lsh(big.NewInt(1), 2047), 65537, make([]byte, 2000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsaKeys := pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}, Parameters: asn1.NullRawValue}
+	long, err := asn1.Marshal(struct {
+		Kind pkix.AlgorithmIdentifier
+		Key  asn1.BitString
+	}{rsaKeys, asn1.BitString{Bytes: padded, BitLength: 8 * len(padded)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		key     []byte
+		refused string
+	}{
+		"the largest":             {key(8192, 65537), "not by this passkey"},
+		"a bit more":              {key(8193, 65537), "of a kind"},
+		"one that takes minutes":  {key(400_000, 1<<31-1), "of a kind"},
+		"of too small a modulus":  {key(2047, 65537), "of a kind"},
+		"with more behind it":     {long, "of a kind"},
+		"of an exponent too long": {key(2048, 1<<31-1), "of a kind"},
+	} {
+		a := passkeytest.New(t)
+		said, c := a.Sign(statement), passkey.Credential{ID: a.ID, PublicKey: test.key}
+		if err := c.Verify(&said, statement, ""); err == nil || !strings.Contains(err.Error(), test.refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		r := a.Register(statement)
+		r.PublicKey = test.key
+		if _, err := r.Verify(statement, passkeytest.Origin); err == nil || test.refused == "of a kind" && !strings.Contains(err.Error(), test.refused) {
+			t.Errorf("%s is enrolled: %v", name, err)
+		}
 	}
 }
 

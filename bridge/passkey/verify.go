@@ -126,8 +126,22 @@ func (a *Assertion) verify(key, challenge []byte, origin string) (uint32, error)
 	return n, nil
 }
 
+// Bounds on a key. Who verifies a log that somebody gave them waits for every key in it, and a
+// Book has room for maxKept of the longest.
+const (
+	minModulus  = 2048 // bits
+	maxModulus  = 8192
+	maxExponent = 1<<16 + 1
+	maxKey      = 2 << 10 // bytes, as DER
+)
+
+var errKind = errors.New("the public key is of a kind that is not taken here")
+
 // parse reads a public key of a kind that is asked for.
 func parse(der []byte) (crypto.PublicKey, error) {
+	if len(der) > maxKey {
+		return nil, errKind
+	}
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
 		return nil, fmt.Errorf("the public key cannot be read: %w", err)
@@ -140,11 +154,11 @@ func parse(der []byte) (crypto.PublicKey, error) {
 	case ed25519.PublicKey:
 		return k, nil
 	case *rsa.PublicKey:
-		if k.N.BitLen() >= 2048 {
+		if bits := k.N.BitLen(); minModulus <= bits && bits <= maxModulus && k.E <= maxExponent {
 			return k, nil
 		}
 	}
-	return nil, errors.New("the public key is of a kind that is not taken here")
+	return nil, errKind
 }
 
 func signed(key crypto.PublicKey, text, signature []byte) bool {
