@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
@@ -51,12 +52,20 @@ func (d *Desk) statement(p *pending) []byte {
 	o.str("tool", p.q.Tool)
 	o.raw("rules", list(p.q.Terms.Rules...))
 	if d.redactor != nil {
-		recorded := sha256.Sum256(rawjson.OneLine(d.redactor.Redact(p.args)))
+		recorded := sha256.Sum256(rawjson.OneLine(d.recorded(p)))
 		o.str("recorded_args", hex.EncodeToString(recorded[:]))
 	}
 	o.str("digest", p.digest.String())
 	o.str("nonce", hex.EncodeToString(nonce[:]))
 	return o.end()
+}
+
+// recorded are the arguments as the record has them.
+func (d *Desk) recorded(p *pending) []byte {
+	if p.q.Method == plan.Method {
+		return plan.Redacted(p.args, d.redactor.Redact)
+	}
+	return d.redactor.Redact(p.args)
 }
 
 // sign takes the draft that was signed, nil if it is none of those that wait, or the question

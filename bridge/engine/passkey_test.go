@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"testing"
+
+	strict "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -30,11 +35,10 @@ func (s *stage) view() approval.View {
 	return v
 }
 
-// signed has a passkey of somebody at this machine sign a yes.
-func (s *stage) signed(v approval.View, result string) {
+// signed has a passkey of somebody at this machine sign a yes, and returns what it signs.
+func (s *stage) signed(v approval.View, result string) (statement []byte) {
 	s.t.Helper()
 	who := approval.Who{Door: approval.Local}
-	var statement []byte
 	for _, f := range s.engine.Step(s.now, Decided{approval.Answer{Who: who, Question: v.ID, Digest: v.Digest, Result: []byte(result), Draft: true}}) {
 		if told, ok := f.(Told); ok {
 			if sign, ok := told.Act.(approval.ToSign); ok {
@@ -46,6 +50,7 @@ func (s *stage) signed(v approval.View, result string) {
 		s.t.Fatal("nothing is to be signed")
 	}
 	s.do(Decided{approval.Answer{Who: who, Question: v.ID, Digest: v.Digest, Signed: &approval.Signed{Statement: statement, Proof: json.RawMessage(`{"statement":"s"}`)}}})
+	return statement
 }
 
 // What was signed is on record before the call that it lets run, with its arguments as the policy
@@ -128,5 +133,51 @@ func TestAPlanLetsNoCallRunThatTakesAPasskey(t *testing.T) {
 	s.call("bob", "e1", "1", "write_file", `{"path":"/a"}`)
 	if v := s.view(); v.Confirm != "passkey" || !s.noted(record.GrantUnused, "not_offered") {
 		t.Errorf("it is not asked about: %+v", s.notes)
+	}
+}
+
+// What is signed of the arguments is what is on record of them, so that it can be compared, and
+// what is hidden cannot be guessed from it: of a call, and of a plan, whose arguments have other names.
+func TestWhatIsSignedOfArgumentsIsWhatIsOnRecord(t *testing.T) {
+	for _, item := range []string{`{"any":true}`, `{"under":"/secret"}`, `{"is":"/secret"}`} {
+		s := passkeyStage(t)
+		s.plans("p1", `{"items":[{"tool":"write_file","uses":2,"args":{"/path":`+item+`}}],"seconds":600}`)
+		s.recordsWhatIsSigned()
+	}
+	for _, args := range []string{`{"path":"/secret"}`, "{\"path\":\n\"/a\"}", " {\"path\":\"x\\u2028<>&\"\r\n}", "{\"path\":\"\u2028\u202e<\"}"} {
+		s := passkeyStage(t)
+		s.call("bob", "e1", "1", "write_file", args)
+		s.recordsWhatIsSigned()
+	}
+}
+
+// recordsWhatIsSigned has the open question signed, and compares that with what is on record.
+func (s *stage) recordsWhatIsSigned() {
+	s.t.Helper()
+	statement := s.signed(s.view(), yes)
+	var said struct {
+		Args string `json:"recorded_args"`
+	}
+	if err := json.Unmarshal(statement, &said); err != nil {
+		s.t.Fatal(err)
+	}
+	compared := 0
+	for _, r := range s.notes {
+		if r.Event != record.Asked && r.Event != record.Confirmed {
+			continue
+		}
+		compared++
+		var on struct {
+			Args jsontext.Value `json:"args"`
+		}
+		if err := strict.Unmarshal(r.ForAudit(), &on); err != nil {
+			s.t.Fatal(err)
+		}
+		if sum := sha256.Sum256(on.Args); hex.EncodeToString(sum[:]) != said.Args || strings.Contains(string(on.Args), "secret") {
+			s.t.Errorf("%s has %q, and what was signed is %s", r.Event, on.Args, statement)
+		}
+	}
+	if compared != 2 {
+		s.t.Errorf("%d records", compared)
 	}
 }
