@@ -2,10 +2,10 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,8 +16,10 @@ import (
 // passkeys are what people signed: the keys that were enrolled, and of questions that take them
 // what was asked and who has signed what.
 type passkeys struct {
-	keys map[string]*passkey.Credential // by id
-	open map[string]*confirmable        // by the id of the question
+	keys  map[string]*passkey.Credential // by id; nil: it was removed
+	open  map[string]*confirmable        // by the id of the question
+	about map[string]string              // the question that is open, by the call that it is about
+	used  map[[sha256.Size]byte]bool     // what was signed, by its digest
 
 	Signed int // what was verified
 	Lone   int // by keys that were enrolled before the first record
@@ -27,11 +29,18 @@ type passkeys struct {
 type confirmable struct {
 	signable
 	reloaded bool // since it was asked: another policy may hide other arguments
-	signed   []signable
+	signed   []yes
+}
+
+// A yes is what a passkey has signed.
+type yes struct {
+	signable
+	recorded string // the digest of the arguments, as it was signed; "" if that says nothing
 }
 
 // signable are the members of records that a signature is about.
 type signable struct {
+	Call     jsontext.Value `json:"call"`
 	Question string         `json:"question"`
 	Confirm  string         `json:"confirm"`
 	From     string         `json:"from"`
@@ -58,7 +67,7 @@ type signedStatement struct {
 }
 
 func newPasskeys() passkeys {
-	return passkeys{keys: map[string]*passkey.Credential{}, open: map[string]*confirmable{}}
+	return passkeys{keys: map[string]*passkey.Credential{}, open: map[string]*confirmable{}, about: map[string]string{}, used: map[[sha256.Size]byte]bool{}}
 }
 
 // add says what is wrong with a record as to passkeys; "" if nothing is. partial: keys may have
@@ -94,9 +103,19 @@ func (p *passkeys) add(event string, text []byte, partial bool) string {
 	case "decided", "reload_decided":
 		return p.decided(&r)
 	}
-	r.Args = bytes.Clone(r.Args)
-	p.open[r.Question] = &confirmable{signable: r}
+	if r.Confirm != "" { // and no argument is called that
+		p.put(&r)
+	}
 	return ""
+}
+
+// put opens a question.
+func (p *passkeys) put(r *signable) {
+	r.Args, r.Call = bytes.Clone(r.Args), bytes.Clone(r.Call)
+	p.open[r.Question] = &confirmable{signable: *r}
+	if r.Call != nil {
+		p.about[string(r.Call)] = r.Question
+	}
 }
 
 func (p *passkeys) listed(event string, r *signable) string {
@@ -104,7 +123,7 @@ func (p *passkeys) listed(event string, r *signable) string {
 		return "it does not say which passkey"
 	}
 	if event == "passkey_removed" {
-		delete(p.keys, string(r.Proof.Credential))
+		p.keys[string(r.Proof.Credential)] = nil
 		return ""
 	}
 	p.keys[string(r.Proof.Credential)] = &passkey.Credential{ID: r.Proof.Credential, PublicKey: r.Proof.PublicKey}
@@ -127,30 +146,47 @@ func (p *passkeys) confirmed(r *signable, partial bool) string {
 	if err := json.Unmarshal([]byte(r.Proof.Statement), &said); err != nil {
 		return "what was signed cannot be read: " + err.Error()
 	}
+	signed := sha256.Sum256([]byte(r.Proof.Statement))
+	one := yes{*r, said.Args}
 	switch {
 	case said.Question != r.Question, said.From != r.From, said.Method != r.Method, said.Tool != r.Tool, short(said.Digest) != r.Digest:
 		return "what was signed is not what the record says"
 	case said.Args != "" && r.Args != nil && said.Args != digestOf(r.Args):
 		return "what was signed are not the arguments on record"
+	case p.used[signed]:
+		return "what was signed was used before"
+	}
+	p.used[signed] = true
+	switch {
 	case of == nil:
 		return ""
 	case of.Method != "" && (of.From != r.From || of.Method != r.Method || of.Tool != r.Tool):
 		return "what was signed is not what was asked"
-	case of.Digest == r.Digest && of.Args != nil && r.Args != nil && !of.reloaded && !bytes.Equal(of.Args, r.Args):
+	case of.Digest == r.Digest && !of.reloaded && one.differs(of.Args):
 		return "what was signed are not the arguments that were asked about"
-	case slices.ContainsFunc(of.signed, func(o signable) bool { return o.Proof.Statement == r.Proof.Statement }):
-		return "what was signed was used before"
 	}
-	r.Args = bytes.Clone(r.Args)
-	of.signed = append(of.signed, *r)
+	one.Args = bytes.Clone(r.Args)
+	of.signed = append(of.signed, one)
 	return ""
+}
+
+// differs reports whether arguments on record are others than those that were signed. Long ones
+// are not there.
+func (y *yes) differs(args jsontext.Value) bool {
+	switch {
+	case args == nil:
+		return false
+	case y.Args != nil:
+		return !bytes.Equal(y.Args, args)
+	}
+	return y.recorded != "" && y.recorded != digestOf(args)
 }
 
 // verified verifies the signature of a record.
 func (p *passkeys) verified(r *signable, partial bool) string {
-	key := p.keys[string(r.Proof.Credential)]
+	key, known := p.keys[string(r.Proof.Credential)]
 	switch {
-	case key == nil && !partial:
+	case key == nil && (known || !partial):
 		return "it was not enrolled on record"
 	case key == nil:
 		p.Lone++
@@ -173,24 +209,33 @@ func (p *passkeys) verified(r *signable, partial bool) string {
 // decided says what is missing of a yes that takes passkeys.
 func (p *passkeys) decided(r *signable) string {
 	of := p.open[r.Question]
-	if of == nil {
+	switch asked := p.about[string(r.Call)]; {
+	case of == nil && asked != "" && r.Verdict == "allow":
+		return fmt.Sprintf("it was allowed without question %s, whose yes takes a passkey", asked)
+	case of == nil:
 		return ""
+	case !bytes.Equal(of.Call, r.Call):
+		return "it was decided for another call than was asked about"
 	}
 	delete(p.open, r.Question)
+	delete(p.about, string(r.Call))
 	if r.Verdict != "allow" {
 		return ""
 	}
-	people := map[string]bool{}
+	people, ran := map[string]bool{}, cmp.Or(r.Ran, r.Digest)
 	for _, s := range of.signed {
-		if s.Digest == r.Ran || r.Ran == "" && s.Digest == r.Digest {
+		if s.Digest == ran {
 			people[s.By[0]] = true
-			if len(r.Modified) > 0 && r.Args != nil && s.Args != nil && !of.reloaded && !bytes.Equal(r.Args, s.Args) {
+			if len(r.Modified) > 0 && !of.reloaded && s.differs(r.Args) {
 				return "what was signed are not the arguments that ran"
 			}
 		}
 	}
 	if need := max(of.Need, 1); len(people) < need {
 		return fmt.Sprintf("it was allowed by %d of the %d passkeys that it takes", len(people), need)
+	}
+	if len(r.Modified) == 0 && ran != of.Digest {
+		return "it was allowed as another question than was put"
 	}
 	for _, who := range r.By {
 		if !people[who] {

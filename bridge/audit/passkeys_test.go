@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -72,6 +73,14 @@ func allowedBy(question, args, more string, by ...string) string {
 	return fmt.Sprintf(`{"event":"decided","call":"1","from":"ana","tool":"read_file","verdict":"allow","question":%q,"by":%s,"digest":%q%s}`, question, names, digest(args)[:8], more)
 }
 
+// ofCall are records of another call than the first.
+func ofCall(n int, recs []string) (all []string) {
+	for _, r := range recs {
+		all = append(all, strings.Replace(r, `"call":"1"`, fmt.Sprintf(`"call":"%d"`, n), 1))
+	}
+	return all
+}
+
 const (
 	asks  = `{"path":"/a"}`
 	other = `{"path":"/etc/shadow"}`
@@ -108,34 +117,46 @@ func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
 	again := local.signs("q1", asks, "n1")
 	later := local.signs("q1", asks, "n9")
 	allow := allowedBy("q1", asks, "", "local")
+	uncounted := newSigner(t, "blue key")
+	uncounted.Counts = false
+	once := []string{askedFor("q1", asks, 1), uncounted.signs("q1", asks, "n1"), allow}
+	forgedAsk := strings.Replace(askedFor("q1", asks, 1), asks, other, 1)
+	bare := strings.Replace(good, `,"args":`+asks, "", 1)
 	for name, test := range map[string]struct {
 		recs []string
 		said string
 	}{
-		"no signature":                  {[]string{local.enrolled(), askedFor("q1", asks, 1), allow}, "allowed by 0 of the 1 passkeys"},
-		"one of two":                    {[]string{local.enrolled(), askedFor("q1", asks, 2), good, allow}, "allowed by 1 of the 2 passkeys"},
-		"one twice":                     {[]string{local.enrolled(), askedFor("q1", asks, 2), good, later, allow}, "allowed by 1 of the 2 passkeys"},
-		"by another":                    {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, "", "alice")}, `"alice" is said to have allowed it`},
-		"two of one person":             {[]string{local.enrolled(), phone.enrolled(), askedFor("q1", asks, 2), good, phone.signs("q1", asks, "n5"), allow}, "allowed by 1 of the 2 passkeys"},
-		"in another's name":             {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"by":["local"]`, `"by":["alice"]`, 1), allow}, "sign for local alone"},
-		"never enrolled":                {[]string{askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
-		"removed before":                {[]string{local.enrolled(), local.removed(), askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
-		"by a key of a thief":           {[]string{local.enrolled(), askedFor("q1", asks, 1), thief.signs("q1", asks, "n1"), allow}, "not enrolled on record"},
-		"by a thief in its name":        {[]string{local.enrolled(), askedFor("q1", asks, 1), forged.signs("q1", asks, "n1"), allow}, "another one than was enrolled"},
-		"for another question":          {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(first, `"question":"q0","by"`, `"question":"q1","by"`, 1), allow}, "not what the record says"},
-		"for another caller":            {[]string{local.enrolled(), strings.Replace(askedFor("q1", asks, 1), `"from":"ana"`, `"from":"eve"`, 1), good, allow}, "not what was asked"},
-		"other arguments asked about":   {[]string{local.enrolled(), strings.Replace(askedFor("q1", asks, 1), asks, other, 1), good, allow}, "not the arguments that were asked about"},
-		"other arguments signed":        {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"args":`+asks, `"args":`+other, 1), allow}, "not the arguments on record"},
-		"a statement put in later":      {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `\"nonce\":\"n1\"`, `\"nonce\":\"n2\"`, 1), allow}, "for another challenge"},
-		"the same once more":            {[]string{local.enrolled(), askedFor("q1", asks, 1), good, again, allow}, "used before"},
-		"a counter that went back":      {[]string{local.enrolled(), askedFor("q1", asks, 1), later, good, allow}, "did not go on"},
-		"nobody verified":               {[]string{local.enrolled(), askedFor("q1", asks, 1), unverified.signs("q1", asks, "n1"), allow}, "did not verify who was there"},
-		"on another page":               {[]string{local.enrolled(), askedFor("q1", asks, 1), elsewhere.signs("q1", asks, "n1"), allow}, "on another page"},
-		"to a question that nobody put": {[]string{local.enrolled(), good, allow}, "to a question that was not put"},
-		"without a proof":               {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"passkey":`, `"pass":`, 1), allow}, "there is no signature"},
-		"other arguments ran":           {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, `,"modified":["/path"],"args":`+other, "local")}, "not the arguments that ran"},
-		"another call ran":              {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, fmt.Sprintf(`,"ran":%q`, digest(other)[:8]), "local")}, "allowed by 0 of the 1"},
-		"the policy, by none":           {[]string{`{"event":"reload_waiting","question":"q1","confirm":"passkey"}`, `{"event":"reload_decided","question":"q1","verdict":"allow","by":["local"]}`}, "allowed by 0 of the 1"},
+		"no signature":                                 {[]string{local.enrolled(), askedFor("q1", asks, 1), allow}, "allowed by 0 of the 1 passkeys"},
+		"one of two":                                   {[]string{local.enrolled(), askedFor("q1", asks, 2), good, allow}, "allowed by 1 of the 2 passkeys"},
+		"one twice":                                    {[]string{local.enrolled(), askedFor("q1", asks, 2), good, later, allow}, "allowed by 1 of the 2 passkeys"},
+		"by another":                                   {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, "", "alice")}, `"alice" is said to have allowed it`},
+		"two of one person":                            {[]string{local.enrolled(), phone.enrolled(), askedFor("q1", asks, 2), good, phone.signs("q1", asks, "n5"), allow}, "allowed by 1 of the 2 passkeys"},
+		"in another's name":                            {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"by":["local"]`, `"by":["alice"]`, 1), allow}, "sign for local alone"},
+		"never enrolled":                               {[]string{askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
+		"removed before":                               {[]string{local.enrolled(), local.removed(), askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
+		"by a key of a thief":                          {[]string{local.enrolled(), askedFor("q1", asks, 1), thief.signs("q1", asks, "n1"), allow}, "not enrolled on record"},
+		"by a thief in its name":                       {[]string{local.enrolled(), askedFor("q1", asks, 1), forged.signs("q1", asks, "n1"), allow}, "another one than was enrolled"},
+		"for another question":                         {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(first, `"question":"q0","by"`, `"question":"q1","by"`, 1), allow}, "not what the record says"},
+		"for another caller":                           {[]string{local.enrolled(), strings.Replace(askedFor("q1", asks, 1), `"from":"ana"`, `"from":"eve"`, 1), good, allow}, "not what was asked"},
+		"other arguments asked about":                  {[]string{local.enrolled(), strings.Replace(askedFor("q1", asks, 1), asks, other, 1), good, allow}, "not the arguments that were asked about"},
+		"other arguments signed":                       {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"args":`+asks, `"args":`+other, 1), allow}, "not the arguments on record"},
+		"a statement put in later":                     {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `\"nonce\":\"n1\"`, `\"nonce\":\"n2\"`, 1), allow}, "for another challenge"},
+		"the same once more":                           {[]string{local.enrolled(), askedFor("q1", asks, 1), good, again, allow}, "used before"},
+		"a counter that went back":                     {[]string{local.enrolled(), askedFor("q1", asks, 1), later, good, allow}, "did not go on"},
+		"nobody verified":                              {[]string{local.enrolled(), askedFor("q1", asks, 1), unverified.signs("q1", asks, "n1"), allow}, "did not verify who was there"},
+		"on another page":                              {[]string{local.enrolled(), askedFor("q1", asks, 1), elsewhere.signs("q1", asks, "n1"), allow}, "on another page"},
+		"to a question that nobody put":                {[]string{local.enrolled(), good, allow}, "to a question that was not put"},
+		"without a proof":                              {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"passkey":`, `"pass":`, 1), allow}, "there is no signature"},
+		"other arguments ran":                          {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, `,"modified":["/path"],"args":`+other, "local")}, "not the arguments that ran"},
+		"another call ran":                             {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, fmt.Sprintf(`,"ran":%q`, digest(other)[:8]), "local")}, "allowed by 0 of the 1"},
+		"the same for a second call":                   {append([]string{uncounted.enrolled()}, append(once, ofCall(2, once)...)...), "used before"},
+		"other arguments asked about, and none signed": {[]string{local.enrolled(), forgedAsk, bare, allow}, "not the arguments that were asked about"},
+		"another digest asked about, too":              {[]string{local.enrolled(), strings.Replace(forgedAsk, digest(asks)[:8], digest(other)[:8], 1), bare, allow}, "as another question than was put"},
+		"other arguments ran, and none are signed":     {[]string{local.enrolled(), askedFor("q1", asks, 1), bare, allowedBy("q1", asks, `,"modified":["/path"],"args":`+other, "local")}, "not the arguments that ran"},
+		"by a question that was not put":               {[]string{local.enrolled(), askedFor("q1", asks, 1), allowedBy("q2", asks, "", "local")}, "without question q1, whose yes takes a passkey"},
+		"by no question":                               {[]string{local.enrolled(), askedFor("q1", asks, 1), allowedBy("", asks, "", "local")}, "without question q1, whose yes takes a passkey"},
+		"for another call":                             {append([]string{local.enrolled(), askedFor("q1", asks, 1), good}, ofCall(2, []string{allow})...), "for another call than was asked about"},
+		"the policy, by none":                          {[]string{`{"event":"reload_waiting","question":"q1","confirm":"passkey"}`, `{"event":"reload_decided","question":"q1","verdict":"allow","by":["local"]}`}, "allowed by 0 of the 1"},
 	} {
 		text, head := sample(t, test.recs...)
 		r := check(t, text, knows(head))
@@ -171,5 +192,30 @@ func TestPasskeysThatWereEnrolledBeforeTheFirstRecord(t *testing.T) {
 	bad := strings.Replace(string(whole[at:]), `\"tool\":\"read_file\"`, `\"tool\":\"send_file\"`, 1)
 	if r := check(t, []byte(bad), Checks{Partial: true}); r.OK {
 		t.Error("a forged one is taken")
+	}
+}
+
+// An argument may be called confirm: that takes no passkey.
+func TestAnArgumentThatIsCalledConfirmTakesNoPasskey(t *testing.T) {
+	args := `{"path":"/a","confirm":true}`
+	asked := strings.Replace(askedFor("q1", args, 1), `"confirm":"passkey",`, "", 1)
+	text, head := sample(t, asked, allowedBy("q1", args, "", "local"))
+	if r := check(t, text, knows(head)); !r.OK {
+		t.Errorf("%+v", r.Fault)
+	}
+}
+
+// What was removed on record signs no more, be the beginning of the record there or not, unless
+// it is enrolled again.
+func TestAPasskeyThatWasRemovedSignsNoMoreInAPartOfALog(t *testing.T) {
+	local := newSigner(t, "local")
+	again := local.enrolled()
+	rest := []string{askedFor("q1", asks, 1), local.signs("q1", asks, "n1"), allowedBy("q1", asks, "", "local")}
+	for more, ok := range map[string]bool{"": false, again: true} {
+		whole, _ := sample(t, slices.Concat([]string{again, local.removed(), cmp.Or(more, `{"event":"reloaded"}`)}, rest)...)
+		at := strings.Index(string(whole), `{"seq":3,`)
+		if r := check(t, whole[at:], Checks{Partial: true}); r.OK != ok || !ok && !strings.Contains(r.Fault.Why, "not enrolled on record") {
+			t.Errorf("enrolled again %v: %+v, %v", ok, r, r.Fault)
+		}
 	}
 }
