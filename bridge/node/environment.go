@@ -60,8 +60,11 @@ func (v Environment) forOthers() []string {
 	return vars
 }
 
-// Hiding is v without the variables that hold secrets of a policy's channels, too.
+// Hiding is v without the variables that hold secrets of a policy's channels, too; nil has none.
 func (v Environment) Hiding(of *policy.Policy) Environment {
+	if of == nil {
+		return v
+	}
 	variables, _ := of.Secrets()
 	v.hidden = append(slices.Clip(v.hidden), variables...)
 	return v

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/node"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -75,6 +76,10 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 		chosen := p.chosenID(true)
 		d.made, p.s.ID = chosen == "", cmp.Or(chosen, randomID())
 	}
+	rules, wrong := d.p.flagRules()
+	if wrong == nil {
+		rules, wrong = node.ReadRules(d.p.s.Policy, rules, cmp.Or(d.p.s.ID, d.t.ID()), d.p.s.GateHost)
+	}
 	if d.settings() {
 		d.place(ctx)
 		d.way.Close()
@@ -82,12 +87,12 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	var tools []tool
 	switch {
 	case d.t.Attached() && d.reachable():
-		tools = d.server(ctx)
+		tools = d.server(ctx, rules)
 	case argv != nil && d.command(argv):
-		tools = d.server(ctx)
+		tools = d.server(ctx, rules)
 	}
 	d.clients(ctx, tools)
-	d.policy(argv, tools)
+	d.policy(argv, tools, rules, wrong)
 	if d.sick {
 		return &failure{Exit: exitFailed}
 	}
@@ -145,11 +150,7 @@ func (p *program) workDir() string {
 }
 
 // policy looks at what would be in force, and who would be asked.
-func (d *patient) policy(argv []string, tools []tool) {
-	now, err := d.p.flagRules()
-	if err == nil {
-		now, err = node.ReadRules(d.p.s.Policy, now, cmp.Or(d.p.s.ID, d.t.ID()), d.p.s.GateHost)
-	}
+func (d *patient) policy(argv []string, tools []tool, now *policy.Policy, err error) {
 	if err != nil {
 		d.report("policy", "", err)
 		return
@@ -174,9 +175,10 @@ func (d *patient) reachable() bool {
 	return d.report("endpoint", detail, nil) && try
 }
 
-// server starts the server, or connects to it, lists its tools and stops or leaves it.
-func (d *patient) server(ctx context.Context) []tool {
-	env, err := d.p.environment().Hiding(d.trial.Rules()).Whole()
+// server starts the server, or connects to it, lists its tools and stops or leaves it. It gets no
+// secrets of the rules; nil: there are none, which is said with the policy.
+func (d *patient) server(ctx context.Context, rules *policy.Policy) []tool {
+	env, err := d.p.environment().Hiding(rules).Whole()
 	if err != nil {
 		d.report("server", "", err)
 		return nil
