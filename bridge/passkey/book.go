@@ -17,8 +17,8 @@ import (
 
 // A Book keeps the passkeys of a bridge in a file of its owner, which is read anew each time:
 // what was taken out of it by hand counts no more. A file that others could have written is an
-// error, as one that is not exactly what a Book writes. Its methods may be called from any
-// goroutine.
+// error, and so is one with members that a Book does not write. Its methods may be called from
+// any goroutine.
 type Book struct {
 	path string
 	mu   sync.Mutex
@@ -109,10 +109,9 @@ func (b *Book) Remove(key string, after func(Credential) error) (bool, error) {
 	return true, after(gone)
 }
 
-// Use finds the passkey that made an assertion, which was enrolled on that log's record, and
-// has it verified. What it says of the
-// counter is on the disk when Use returns; with an error it is as it was. The Credential is
-// the one that signed, or is said to have.
+// Use verifies an assertion by the passkey that made it, which must be one that was enrolled on
+// the record named log. The new counter is on the disk when Use returns nil. The Credential is
+// the one that signed or, with an error, the one that is said to have, if it is known here.
 func (b *Book) Use(a *Assertion, statement []byte, origin, log string) (Credential, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A Credential is a passkey that was enrolled, and what its signatures are verified by. All
-// that are enrolled at a bridge are of one person: nobody can tell who it was that did so.
+// A Credential is a passkey that was enrolled, and what its signatures are verified by. All that
+// are enrolled at a bridge count as one person's: nobody can tell who enrolled which.
 type Credential struct {
 	ID        []byte    `json:"id"`
 	Name      string    `json:"name"`       // as its person calls it

@@ -5,7 +5,6 @@
 // same is done again, offline, with the [Proof] that is on record. Passkeys come in by
 // [Registration.Verify], are kept in a [Book], and serve pages under the name localhost alone.
 //
-// It rests on the standard library. What page and authenticator say of a key comes as the DER
-// that browsers make of it, so no CBOR is read here, and no attestation: nobody here judges of
-// which make a passkey is.
+// All cryptography is the standard library's. A key comes as the DER that browsers make of it, so
+// no CBOR is read here, and no attestation: nobody here judges of which make a passkey is.
 package passkey

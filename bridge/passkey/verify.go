@@ -17,7 +17,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
+	strict "github.com/go-json-experiment/json"
 )
 
 // RelyingParty is whom passkeys are for: pages of this machine by this name. An address like
@@ -66,7 +66,7 @@ type clientData struct {
 // in reads client data, of a ceremony of that kind about that challenge, at a page of that
 // origin; "": of any that passkeys serve.
 func (c *clientData) in(raw []byte, kind string, challenge []byte, origin string) error {
-	if err := json.Unmarshal(raw, c); err != nil {
+	if err := strict.Unmarshal(raw, c); err != nil {
 		return fmt.Errorf("what the browser said cannot be read: %w", err)
 	}
 	switch {
