@@ -80,10 +80,10 @@ func (p *program) auditVerifyCommand() *cobra.Command {
 		Long: `Check that nothing is missing from a log or was altered. Without LOG it checks those
 of all bridges on this machine, and each result begins with the name of its bridge.
 
-It checks that each line has the hash of the line before it, and that no call
-started twice or without being allowed. It checks that the newest record noted in
-LOG.head is still there (else the end was cut off), and that log and note belong
-to the bridge that is named. A log without its note is not whole: copy both.
+It checks that each line has the hash of the line before it, that no call started
+twice or without being allowed, and that passkeys signed what they are said to have
+signed. It checks that the newest record noted in LOG.head is still there (else the
+end was cut off), and that log and note belong to the bridge that is named. A log without its note is not whole: copy both.
 Anybody who can write the log can forge the note too. Nobody here can forge the
 checkpoints in the topic: each "notifications/mcpx/checkpoint" has a seq and a
 hash. Give one as --witness to check that the log up to there is unchanged.
