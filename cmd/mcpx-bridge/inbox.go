@@ -27,7 +27,8 @@ The link that is printed lets one browser in, once, within an hour. The page is 
 to be reached from elsewhere; ssh -L brings it to another machine. Questions of a
 bridge that was started with --answers terminal are shown, and answered there.
 
-run has a page for its own questions, and prints its link.`,
+run has a page for its own questions, and prints its link. A yes that takes a
+passkey counts there, and not here.`,
 		Example: `  mcpx-bridge inbox
   mcpx-bridge inbox --port 9000 notes`,
 		Args: help.Positional(0, -1),
@@ -137,7 +138,7 @@ func (p *program) sayPage(g *inboxPage) {
 		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser")
 	default:
 		p.log.Info("hint: in a browser you answer at " + g.link)
-		p.log.Info("hint: this link works once, within an hour; \"mcpx-bridge inbox\" makes another")
+		p.log.Info("hint: this link works once, within an hour; \"mcpx-bridge inbox\" prints one to a page for all bridges")
 	}
 }
 
