@@ -272,6 +272,7 @@ var badServers = map[string]func(*testing.T, badInput){
 		g, s := withServer(t, launch{})
 		g.request("x", "agent-a", call("42", "crash", `{}`))
 		g.expect(g.unknown("x", "crash"))
+		s.await(`{"event":"server_exit"}`) // the server_up after it, not the first
 		s.await(`{"event":"server_up"}`)
 		g.settle()
 		g.quiet()
@@ -374,6 +375,7 @@ func neverReads(t *testing.T, _ badInput) {
 		return d1.reply("agent-a", env, "tools/call", "read_file", `{"id":42,"error":{"code":-31007,"data":{"reason":"server_unavailable","executed":"no"}}}`)
 	}
 	g.expectAll(g.unknown("stop", "stop_reading"), g.unknown("half", "read_file"), down("queued-1"), down("queued-2"))
+	s.await(`{"event":"server_exit"}`)
 	s.await(`{"event":"server_up"}`)
 	g.settle()
 	g.serves("after")
