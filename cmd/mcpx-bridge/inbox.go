@@ -135,7 +135,7 @@ func (p *program) sayPage(g *inboxPage) {
 	switch {
 	case g.Server == nil:
 	case p.overheard:
-		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser")
+		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser all but what takes a passkey")
 	default:
 		p.log.Info("hint: in a browser you answer at " + g.link)
 		p.log.Info("hint: this link works once, within an hour; \"mcpx-bridge inbox\" prints one to a page for all bridges")

@@ -18,7 +18,8 @@
 //	GET  /events                  server-sent events of all bridges: what to look at again
 //	     /api/{bridge}/...        what bridge/inbox/socket serves, by the same handlers
 //
-// A Server listens on loopback only. Who may come in has a cookie that a link has given:
+// A Server listens on loopback only, at all addresses of localhost, so that nobody else is there
+// to be given a link. Who may come in has a cookie that a link has given:
 // the link works once, its GET is harmless to whoever looks ahead (mail scanners,
 // previews), and its name says for which Server the cookie is, for cookies know no ports.
 // Beside that a request must name this machine and port as its host (a name that somebody

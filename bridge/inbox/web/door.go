@@ -5,13 +5,18 @@ import (
 	"time"
 )
 
-// again says how one gets in who has no link that works.
-const again = "mcpx-bridge inbox prints a new link, at the terminal of this machine."
+const (
+	// ownLink is how one gets to the own page of a bridge.
+	ownLink = "run printed the link to that when the bridge started, and it let one browser in, once: for another, start the bridge again."
+
+	again    = "mcpx-bridge inbox prints a new link, at the terminal of this machine."
+	againOwn = "mcpx-bridge inbox prints a link, at the terminal of this machine, to another page, where all is answered but a yes that takes a passkey. That is given on this page alone: for a new link to it, start the bridge again."
+)
 
 // enter shows a button: what looks ahead at links presses none.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if !s.guard.waits(r.PathValue("link"), time.Now()) {
-		s.page(w, r, http.StatusGone, away("This link was used, or is too old."))
+		s.page(w, r, http.StatusGone, s.away("This link was used, or is too old."))
 		return
 	}
 	s.page(w, r, http.StatusOK, bare("Open the inbox",
@@ -20,11 +25,16 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			element("button", class("primary"), flag("autofocus"), words("Continue")))))
 }
 
-// redeem logs a browser in.
+// redeem logs a browser in: of ours alone, for another user may have found the link.
 func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
-	cookie := s.guard.redeem(r.PathValue("link"), userOf(r), time.Now())
+	user := userOf(r)
+	if another(user) {
+		s.page(w, r, http.StatusForbidden, bare("This page is another user's", element("p", words("It lets in browsers of the user alone who started it."))))
+		return
+	}
+	cookie := s.guard.redeem(r.PathValue("link"), user, time.Now())
 	if cookie == nil {
-		s.page(w, r, http.StatusGone, away("This link was used, or is too old."))
+		s.page(w, r, http.StatusGone, s.away("This link was used, or is too old."))
 		return
 	}
 	http.SetCookie(w, cookie)
@@ -32,18 +42,22 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
 }
 
 // door is what there is without a session: nothing but a way on, for a browser that may have one.
-func door(back string, own bool) sheet {
+func (s *Server) door(back string, own bool) sheet {
 	if own {
-		return away("This browser is not logged in.")
+		return s.away("This browser is not logged in.")
 	}
 	return bare("The inbox of this machine",
 		element("p", words("Another page has led here. If you meant to come, go on.")),
 		element("p", element("a", class("button"), exact{"href", back}, words("Continue"))))
 }
 
-// away ends here.
-func away(why string) sheet {
-	return bare(why, element("p", words(again)))
+// away ends here, and says how one gets in who has no link that works.
+func (s *Server) away(why string) sheet {
+	how := again
+	if src := s.o.Only; src != nil && src.Keys != nil {
+		how = againOwn
+	}
+	return bare(why, element("p", words(how)))
 }
 
 func bare(title string, of ...piece) sheet {

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -29,6 +30,10 @@ func TestMain(m *testing.M) {
 	}
 	if at := os.Getenv("TEST_CROWD_AT"); at != "" {
 		crowd(at)
+		return
+	}
+	if port := os.Getenv("TEST_THIEF_AT"); port != "" {
+		thief(port, os.Getenv("TEST_THIEF_ANSWERS"))
 		return
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // half a second, after a body that is too long
@@ -61,6 +66,43 @@ func knock(base, with string) {
 		got.Body.Close()
 		fmt.Println(got.StatusCode, string(body))
 	}
+}
+
+// thief is a program of another user, at the port of a page and the other address of localhost.
+// What comes there it uses at the page.
+func thief(port, answers string) {
+	at, err := net.Listen("tcp", "[::1]:"+port)
+	if err != nil {
+		fmt.Println("refused: " + err.Error())
+		return
+	}
+	fmt.Println("listens")
+	c, err := at.Accept()
+	if err != nil {
+		panic(err)
+	}
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		panic(err)
+	}
+	c.Close()
+	base := "http://127.0.0.1:" + port
+	root, _, _ := strings.Cut(r.URL.Path, "/in/")
+	send := func(method, path, body, cookie string) *http.Response {
+		r, _ := http.NewRequest(method, base+path, strings.NewReader(body))
+		r.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {base}, "Content-Type": {aForm}, "Cookie": {cookie}}
+		got, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			panic(err)
+		}
+		return got
+	}
+	cookie, _, _ := strings.Cut(send(http.MethodPost, r.URL.Path, "", "a=b").Header.Get("Set-Cookie"), ";")
+	to, body, _ := strings.Cut(answers, " ")
+	got := send(http.MethodPost, root+to, body, cookie)
+	fmt.Println(got.StatusCode)
+	page, _ := io.ReadAll(send(http.MethodGet, root+"/", "", cookie).Body)
+	fmt.Println(strings.Contains(string(page), "agent-a"))
 }
 
 // crowd takes all places that it gets, says so, and keeps them until its stdin ends.

@@ -19,23 +19,40 @@ import (
 
 // origin is that of this page by the one name by which passkeys serve it.
 func (s *Server) origin() string {
-	_, port, _ := net.SplitHostPort(s.at.Addr().String())
+	_, port, _ := net.SplitHostPort(s.at.addr().String())
 	return "http://" + net.JoinHostPort(passkey.RelyingParty, port)
 }
 
-// byName reports whether a page is looked at by that name.
+// byName reports whether a page is looked at by that name, where it leads here alone.
 func (s *Server) byName(r *http.Request) bool {
-	return strings.EqualFold("http://"+r.Host, s.origin())
+	return s.at.apart == nil && strings.EqualFold("http://"+r.Host, s.origin())
 }
 
-// moveOver leads to this page by the name localhost.
-func moveOver() piece {
+// keys are the passkeys of a bridge, asked for once by each request: it may leave the topic
+// meanwhile, and has none then.
+func (s *Server) keys(src *Source) (inbox.Passkeys, error) {
+	keys := src.passkeys()
+	if keys == nil {
+		return nil, unread("no passkey is taken here")
+	}
+	return keys, s.at.apart
+}
+
+// moveOver leads to this page by the name localhost, or says why it does not.
+func (s *Server) moveOver() piece {
+	if s.at.apart != nil {
+		return element("p", class("warn"), words(sentence(s.at.apart)))
+	}
 	return element("form", attribute{"method", "post"}, action("/localhost"),
 		element("p", words("Passkeys work where this page is called localhost. ")), element("button", words("Go there")))
 }
 
 // move makes a link that lets this browser in by the other name.
 func (s *Server) move(w http.ResponseWriter, r *http.Request) {
+	if s.at.apart != nil {
+		s.page(w, r, http.StatusConflict, sheet{title: "Not by the name localhost", body: pieces{element("h1", words("Not by the name localhost")), s.moveOver()}})
+		return
+	}
 	link := s.origin() + s.guard.root + "/in/" + s.guard.link(time.Now())
 	s.page(w, r, http.StatusOK, sheet{title: "By the name localhost", body: pieces{element("h1", words("The same page by the name localhost")),
 		element("p", element("a", class("button primary"), id("over"), exact{"href", link}, words("Go on"))), element("p", class("calm"), words("There you are logged in anew; the link works once."))}})
@@ -54,27 +71,27 @@ type wanted struct {
 // toSign makes a statement of a yes.
 func (s *Server) toSign(w http.ResponseWriter, r *http.Request) {
 	src := s.reads(r)
-	if src.passkeys() == nil {
-		http.Error(w, "No passkey is taken here.", http.StatusConflict)
-		return
+	keys, err := s.keys(src)
+	var d inbox.Decision
+	if err == nil {
+		d, err = decisionOf(r.Context(), src, r.PathValue("id"), strings.Join(r.PostForm["digest"], " "), r.PostForm)
 	}
-	d, err := decisionOf(r.Context(), src, r.PathValue("id"), strings.Join(r.PostForm["digest"], " "), r.PostForm)
 	var statement []byte
 	if err == nil {
-		statement, err = src.passkeys().ToSign(r.Context(), d)
+		statement, err = keys.ToSign(r.Context(), d)
 	}
-	var keys []passkey.Credential
+	var known []passkey.Credential
 	if err == nil {
-		keys, err = src.passkeys().All(r.Context())
+		known, err = keys.All(r.Context())
 	}
-	if err == nil && len(keys) == 0 {
+	if err == nil && len(known) == 0 {
 		err = errors.New("no passkey is enrolled yet: add one under Passkeys")
 	}
 	if err != nil {
 		http.Error(w, sentence(err), http.StatusConflict)
 		return
 	}
-	s.want(w, wanted{Statement: string(statement), Challenge: passkey.Challenge(statement), Known: ids(keys)})
+	s.want(w, wanted{Statement: string(statement), Challenge: passkey.Challenge(statement), Known: ids(known)})
 }
 
 func (s *Server) want(w http.ResponseWriter, what wanted) {
@@ -127,15 +144,16 @@ func (s *Server) passkeys(w http.ResponseWriter, r *http.Request) {
 func (s *Server) listPasskeys(w http.ResponseWriter, r *http.Request, status int, wrong string) {
 	var all pieces
 	for _, src := range s.all() {
-		if src.passkeys() == nil {
-			all = append(all, element("p", class("calm"), words("Those of "), name(src.Label), words(" are on its own page, whose link run printed.")))
+		holder := src.passkeys()
+		if holder == nil {
+			all = append(all, element("p", class("calm"), words("Those of "), name(src.Label), words(" are on its own page. "+ownLink)))
 			continue
 		}
-		keys, err := src.passkeys().All(r.Context())
+		keys, err := holder.All(r.Context())
 		if err != nil {
 			all = append(all, element("p", class("warn"), words(sentence(err))))
 		}
-		all = append(all, element("section", class("sheet"), element("h2", name(src.Label)), enrolled(src, keys), when(s.byName(r), enrol(src)), when(!s.byName(r), moveOver())))
+		all = append(all, element("section", class("sheet"), element("h2", name(src.Label)), enrolled(src, keys), when(s.byName(r), enrol(src)), when(!s.byName(r), s.moveOver())))
 	}
 	s.page(w, r, status, sheet{title: "Passkeys", on: "/passkeys", body: pieces{
 		element("h1", words("Passkeys that sign a yes")),
@@ -166,33 +184,31 @@ func enrol(src *Source) piece {
 
 // challenge is what a new passkey is to be made for.
 func (s *Server) challenge(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(r)
-	if src.passkeys() == nil {
-		http.Error(w, "No passkey is taken here.", http.StatusConflict)
-		return
-	}
-	text, err := src.passkeys().Challenge(r.Context())
-	var keys []passkey.Credential
+	keys, err := s.keys(s.reads(r))
+	var text []byte
 	if err == nil {
-		keys, err = src.passkeys().All(r.Context())
+		text, err = keys.Challenge(r.Context())
+	}
+	var known []passkey.Credential
+	if err == nil {
+		known, err = keys.All(r.Context())
 	}
 	if err != nil {
 		http.Error(w, sentence(err), http.StatusConflict)
 		return
 	}
-	s.want(w, wanted{Challenge: text, Known: ids(keys), User: text[:16], Kinds: passkey.Algorithms})
+	s.want(w, wanted{Challenge: text, Known: ids(known), User: text[:16], Kinds: passkey.Algorithms})
 }
 
 // keep enrols the passkey that the browser has made.
 func (s *Server) keep(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(r)
-	err := error(unread("No passkey is taken here"))
-	if src.passkeys() != nil {
+	keys, err := s.keys(s.reads(r))
+	if err == nil {
 		e := inbox.Enrolment{Name: strings.TrimSpace(r.PostForm.Get("name")), Origin: s.origin()}
 		if err = json.Unmarshal([]byte(r.PostForm.Get("made")), &e.Registration); err != nil {
 			err = unread("This page adds passkeys with its script alone")
 		} else if err = json.Unmarshal([]byte(`"`+r.PostForm.Get("challenge")+`"`), &e.Challenge); err == nil {
-			err = src.passkeys().Enrol(r.Context(), e)
+			err = keys.Enrol(r.Context(), e)
 		}
 	}
 	s.listOrSay(w, r, err)
@@ -208,25 +224,22 @@ func (s *Server) listOrSay(w http.ResponseWriter, r *http.Request, err error) {
 
 // drop takes a passkey out.
 func (s *Server) drop(w http.ResponseWriter, r *http.Request) {
-	src := s.reads(r)
-	err := error(unread("No passkey is taken here"))
-	if src.passkeys() != nil {
-		_, err = src.passkeys().Remove(r.Context(), r.PostForm.Get("key"))
+	keys, err := s.keys(s.reads(r))
+	if err == nil {
+		_, err = keys.Remove(r.Context(), r.PostForm.Get("key"))
 	}
 	s.listOrSay(w, r, err)
 }
 
-// confirms is what stands at the buttons of a question whose yes takes a passkey: where it can be
-// said, if not here.
-func (s *Server) confirms(r *http.Request, src *Source, v *approval.View) (said piece, here bool) {
-	if v.Confirm == "" {
-		return nil, true
+// confirms is what stands at a question for a yes that takes a passkey.
+func (s *Server) confirms(r *http.Request, src *Source, v *approval.View) confirmation {
+	switch {
+	case v.Confirm == "":
+		return confirmation{here: true}
+	case src.passkeys() == nil:
+		return confirmation{said: element("p", class("warn"), words("A yes to this takes a passkey, on the bridge's own page. "+ownLink+" Here you can deny it."))}
+	case !s.byName(r):
+		return confirmation{said: element("div", class("warn"), words("A yes to this takes a passkey.")), over: s.moveOver()}
 	}
-	if src.passkeys() == nil {
-		return element("p", class("warn"), words("A yes to this takes a passkey, on the bridge's own page, whose link run printed. Here you can deny it.")), false
-	}
-	if !s.byName(r) {
-		return element("div", class("warn"), words("A yes to this takes a passkey.")), false
-	}
-	return element("p", class("calm"), words("A yes to this takes a "), element("a", href("/passkeys"), words("passkey")), words(", which signs all of what is shown here.")), true
+	return confirmation{here: true, said: element("p", class("calm"), words("A yes to this takes a "), element("a", href("/passkeys"), words("passkey")), words(", which signs all of what is shown here."))}
 }

@@ -57,7 +57,7 @@ func (s *Server) over(at place, wrong string) sheet {
 func (s *Server) whole(r *http.Request, src *Source, v *approval.View, wrong string, halts, alike piece, now time.Time) piece {
 	t := &tree{form: "answer", of: v.ID}
 	arguments := t.arguments(v)
-	confirm, here := s.confirms(r, src, v)
+	confirm := s.confirms(r, src, v)
 	return element("article", class("question"), attribute{"data-id", v.ID}, attribute{"data-digest", v.Digest}, attribute{"aria-labelledby", "heading"},
 		back(),
 		element("h1", id("heading"), asks(v)),
@@ -69,8 +69,8 @@ func (s *Server) whole(r *http.Request, src *Source, v *approval.View, wrong str
 		element("section", attribute{"aria-labelledby", "arguments"}, element("h2", id("arguments"), words(argumentsAre(v))), element("div", class("sheet"), planned(v), arguments)),
 		changes(v, now),
 		element("section", attribute{"aria-labelledby", "about"}, element("h2", id("about"), words("About it")), circumstances(v)),
-		when(!here && src.passkeys() != nil, moveOver()),
-		form(src, v, t.long, confirm, here),
+		confirm.over,
+		form(src, v, t.long, confirm),
 	)
 }
 
@@ -134,11 +134,11 @@ func people(v *approval.View) piece {
 // decided hands on an answer, signed by a passkey where it is.
 func (s *Server) decided(r *http.Request, src *Source, id string) (inbox.Outcome, error) {
 	signature, signed, err := s.signature(r.PostForm)
-	switch {
-	case err != nil:
+	if err != nil {
 		return inbox.Outcome{}, err
-	case signed && src.passkeys() != nil && r.PostForm.Get("do") == "allow":
-		return src.passkeys().DecideSigned(r.Context(), inbox.Decision{ID: id, Digest: strings.Join(r.PostForm["digest"], " ")}, signature)
+	}
+	if keys, err := s.keys(src); err == nil && signed && r.PostForm.Get("do") == "allow" {
+		return keys.DecideSigned(r.Context(), inbox.Decision{ID: id, Digest: strings.Join(r.PostForm["digest"], " ")}, signature)
 	}
 	return decide(r.Context(), src, id, strings.Join(r.PostForm["digest"], " "), r.PostForm)
 }

@@ -1,26 +1,19 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/loopback"
 )
-
-// DefaultListen is where a page is looked for.
-const DefaultListen = "127.0.0.1:7421"
 
 // Open listens. Its errors are *fault.Error.
 func Open(o Options) (*Server, error) {
@@ -31,41 +24,15 @@ func Open(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, at: at, guard: newGuard(at.Addr())}
+	s := &Server{o: o, at: at, guard: newGuard(at.addr())}
 	s.inside = http.StripPrefix(s.guard.root, s.routes())
 	s.http = &http.Server{Handler: socket.Unrecovered(s), ConnContext: withUser, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: readTime, ReadTimeout: readTime,
 		WriteTimeout: patience, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	return s, nil
 }
 
-// Check reports what is wrong with an address for a page, nil if nothing.
-func Check(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	switch {
-	case err != nil:
-		return fault.New(fault.Misused, "write it as HOST:PORT, for example "+DefaultListen, "%q is no address for the inbox: %w", address, err)
-	case !loopback.Is(host):
-		return fault.New(fault.Misused, "from elsewhere, reach it by ssh -L 7421:"+DefaultListen, "the inbox is for this machine only, and %s is not", address)
-	}
-	return nil
-}
-
-func listen(address string) (net.Listener, error) {
-	if err := Check(cmp.Or(address, DefaultListen)); err != nil {
-		return nil, err
-	}
-	at, err := net.Listen("tcp", cmp.Or(address, DefaultListen))
-	if err != nil && address == "" {
-		at, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return nil, fault.New(fault.Failed, "choose another port", "the inbox: %w", err)
-	}
-	return limited{at, make(chan struct{}, maxClients), make(chan struct{}, maxStrangers)}, nil
-}
-
 // Address is that of the page, for a browser that is logged in.
-func (s *Server) Address() string { return "http://" + s.at.Addr().String() + s.guard.root + "/" }
+func (s *Server) Address() string { return "http://" + s.at.addr().String() + s.guard.root + "/" }
 
 // Question is where a browser that is logged in answers one of the only bridge of the page, by its
 // whole id; "" where s is nil.
@@ -95,7 +62,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	defer context.AfterFunc(ctx, func() { s.http.Close() })()
 	defer s.http.Close()
-	err := s.http.Serve(s.at)
+	over := make(chan error, len(s.at.all))
+	for _, at := range s.at.all {
+		parts.Go(func() { over <- s.http.Serve(at) })
+	}
+	err := <-over
 	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
 		return nil
 	}
@@ -103,7 +74,7 @@ func (s *Server) Serve(ctx context.Context) error {
 }
 
 // Close is for a Server that is not served.
-func (s *Server) Close() { s.at.Close() }
+func (s *Server) Close() { s.at.close() }
 
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -133,50 +104,6 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// A limited listener lets so many in at one time; the others wait. Other users of this machine
-// have a few places of their own, and do not wait: whoever takes those shuts nobody out.
-type limited struct {
-	net.Listener
-	in, strangers chan struct{}
-}
-
-func (l limited) Accept() (net.Conn, error) {
-	for {
-		l.in <- struct{}{}
-		c, err := l.Listener.Accept()
-		if err == nil && !stranger(c) {
-			return &counted{Conn: c, in: l.in}, nil
-		}
-		<-l.in
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.strangers <- struct{}{}:
-			return &counted{Conn: c, in: l.strangers}, nil
-		default:
-			c.Close()
-		}
-	}
-}
-
-// stranger reports whether a connection is another user's, as far as that is known.
-func stranger(c net.Conn) bool {
-	user := loopback.User(c)
-	return user >= 0 && user != os.Geteuid()
-}
-
-type counted struct {
-	net.Conn
-	in   chan struct{}
-	once sync.Once
-}
-
-func (c *counted) Close() error {
-	c.once.Do(func() { <-c.in })
-	return c.Conn.Close()
-}
-
 // ServeHTTP is around everything. The way in is open to whoever has a link, and what pages look
 // like to everybody.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -189,11 +116,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !s.guard.called(r):
 		http.Error(w, "this name is not that of the page", http.StatusMisdirectedRequest)
 	case !reads(r) && !s.guard.ownPage(r):
-		s.page(w, r, http.StatusForbidden, away("This was sent by another page, and nothing was done."))
+		s.page(w, r, http.StatusForbidden, s.away("This was sent by another page, and nothing was done."))
 	case strings.HasPrefix(r.URL.Path, "/static/"):
 		http.FileServerFS(static).ServeHTTP(w, r)
 	case !below:
-		s.page(w, r, http.StatusForbidden, away("This browser is not logged in."))
+		s.page(w, r, http.StatusForbidden, s.away("This browser is not logged in."))
 	case strings.HasPrefix(inside, "in/"):
 		s.inside.ServeHTTP(w, r)
 	default:
@@ -213,7 +140,7 @@ func (s *Server) within(w http.ResponseWriter, r *http.Request, one *session) {
 	defer context.AfterFunc(one.over, cancel)()
 	if r.Method == http.MethodPost && r.URL.Path == s.guard.root+"/out" {
 		http.SetCookie(w, s.guard.signOut(one))
-		s.page(w, r, http.StatusOK, away("This browser is signed out."))
+		s.page(w, r, http.StatusOK, s.away("This browser is signed out."))
 		return
 	}
 	s.inside.ServeHTTP(w, r.WithContext(ctx))
@@ -227,5 +154,5 @@ func (s *Server) shut(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || back != path.Clean(back) || below == "/events" || strings.HasPrefix(below, "/api/") {
 		back = s.guard.root + "/"
 	}
-	s.page(w, r, http.StatusForbidden, door(back, s.guard.ownPage(r)))
+	s.page(w, r, http.StatusForbidden, s.door(back, s.guard.ownPage(r)))
 }
