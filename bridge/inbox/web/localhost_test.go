@@ -25,6 +25,20 @@ func held(t *testing.T, port string) string {
 	return port
 }
 
+// besideAnother opens the own page of a bridge at a port that somebody else has at the other address.
+func besideAnother(t *testing.T, src *web.Source) *web.Server {
+	t.Helper()
+	var err error
+	for range 10 { // a port that is free at one address may be taken at the other
+		var s *web.Server
+		if s, err = web.Open(web.Options{Listen: "127.0.0.1:" + held(t, "0"), Only: src}); err == nil {
+			return s
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
 func portOf(s *web.Server) string {
 	at, _ := url.Parse(s.Address())
 	return at.Port()
@@ -77,10 +91,7 @@ func TestNobodyIsSentToALocalhostThatSomebodyElseHas(t *testing.T) {
 	v, _ := h.Question(id)
 	src := source(h, "notes")
 	src.Keys = h
-	s, err := web.Open(web.Options{Listen: "127.0.0.1:" + held(t, "0"), Find: only([]*web.Source{src})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := besideAnother(t, src)
 	serving(t, s)
 	b := within(t, s)
 	why := "localhost, and that is [::1]:" + portOf(s) + " too, where somebody else may be"
@@ -107,5 +118,26 @@ func TestNobodyIsSentToALocalhostThatSomebodyElseHas(t *testing.T) {
 	}
 	if got := b.post("/q/notes/"+id, form(t, b.get("/q/notes/"+id).body, "deny")); got.status != http.StatusSeeOther {
 		t.Errorf("a no: %d", got.status)
+	}
+}
+
+// Who is not let in to the own page of a bridge reads that inbox leads to another, and how one gets
+// to this one.
+func TestWhoIsShutOutOfTheOwnPageOfABridgeReadsHowOneGetsIn(t *testing.T) {
+	h := inboxtest.New("notes")
+	src := source(h, "notes")
+	src.Keys = h
+	own, err := web.Open(web.Options{Listen: "127.0.0.1:0", Only: src})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, own)
+	for s, want := range map[*web.Server]string{own: "to another page, where all is answered but a yes that takes a passkey", serve(t, source(h, "notes")): "prints a new link"} {
+		b := newBrowser(t, s)
+		for _, path := range []string{"/", "/in/used"} {
+			if got := b.get(path); !strings.Contains(got.body, want) {
+				t.Errorf("%s: no %q in\n%s", path, want, got.body)
+			}
+		}
 	}
 }
