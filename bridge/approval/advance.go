@@ -31,10 +31,10 @@ func (d *Desk) answerable(p *pending) (reason string) {
 			full++
 		}
 	}
-	switch possible := p.count(waiting); {
+	switch possible := p.able(waiting); {
 	case possible >= p.need:
 		return ""
-	case possible+full >= p.need:
+	case p.q.Terms.Confirm == "" && possible+full >= p.need:
 		return Busy
 	}
 	return NoApprover
@@ -59,7 +59,7 @@ func (d *Desk) advance(p *pending, otherwise, detail string) {
 		}
 		d.show(p, s, "", "")
 	}
-	if p.count(agreed, beingAsked, waiting) < p.need {
+	if p.able(agreed, beingAsked, waiting) < p.need {
 		how := Refused
 		if otherwise == TimedOut {
 			how = Expired

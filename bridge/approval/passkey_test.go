@@ -167,9 +167,7 @@ func TestWhatWasSignedIsGoodOnce(t *testing.T) {
 // comes, they are one person.
 func TestPasskeysSignForLocalAlone(t *testing.T) {
 	s := newStage(t, Options{})
-	q := confirmed(writeFile("local", "alice", "dave"))
-	q.Terms.Need = 2 // as rules that are merged may have it
-	id := s.open(q)
+	id := s.open(confirmed(writeFile("local", "alice", "dave")))
 	for _, who := range []string{"bob", "mallory", "fs", "host", "alice"} { // the caller, nobody, the bridge, no client, one who is asked
 		s.signs(who, id, s.draft(id, approves))
 		s.wantNoted(record.ForeignAnswer, "wrong_sender")
@@ -181,11 +179,7 @@ func TestPasskeysSignForLocalAlone(t *testing.T) {
 	}
 	s.signs("local", id, s.draft(id, approves))
 	s.wantNoted(record.Confirmed, "")
-	s.signs("local", id, s.draft(id, approves)) // be it by another one
-	s.wantNoted(record.LateAnswer, "already_answered")
-	s.wantPending(id)
-	s.pass(time.Minute)
-	s.wantEnd(Expired, TimedOut)
+	s.wantEnd(Allowed, "")
 }
 
 // A draft decides nothing, whatever it says; where no passkey is wanted it is no answer.
@@ -251,4 +245,30 @@ func TestNoPasskeyCountsWhileHaltedOrTooLate(t *testing.T) {
 	s.wantEnd(Expired, TimedOut)
 	s.signs("local", id, statement)
 	s.wantNoted(record.LateAnswer, "expired")
+}
+
+// Rules that are merged may leave nobody who could agree, or fewer than must: then nobody is asked,
+// and the caller does not wait.
+func TestNobodyIsAskedWhereNobodyCouldSign(t *testing.T) {
+	two := confirmed(writeFile("local", "alice", "dave"))
+	two.Terms.Need = 2
+	for name, q := range map[string]Question{"nobody": confirmed(writeFile("alice")), "one of two": two} {
+		s := newStage(t, Options{})
+		s.open(q)
+		if s.wantEnd(Refused, NoApprover); len(s.d.Pending(0, 0)) > 0 {
+			t.Errorf("%s: it is open", name)
+		}
+	}
+}
+
+// So it is where somebody is asked already when the policy comes to want one.
+func TestNobodyIsWaitedForWhoCannotSign(t *testing.T) {
+	s := newStage(t, Options{})
+	s.open(writeFile("alice"))
+	s.did(s.judged(func(q *Question, _ []byte) policy.Decision {
+		terms := q.Terms
+		terms.Confirm = policy.Passkey
+		return policy.Decision{Verdict: policy.Ask, Ask: &terms}
+	}))
+	s.wantEnd(Refused, NoApprover)
 }

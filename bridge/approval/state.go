@@ -281,6 +281,17 @@ func (p *pending) find(w Who) *ballot {
 	return nil
 }
 
+// able is how many of those in some state could say a yes that counts: passkeys are those of the
+// person at this machine.
+func (p *pending) able(states ...state) (n int) {
+	for _, s := range p.ballots {
+		if slices.Contains(states, s.state) && (p.q.Terms.Confirm == "" || s.who.Door == Local) {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *pending) count(states ...state) (n int) {
 	for _, s := range p.ballots {
 		if slices.Contains(states, s.state) {
