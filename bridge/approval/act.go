@@ -184,7 +184,7 @@ const (
 )
 
 // TakesPasskey says to people what a yes takes, and where.
-const TakesPasskey = "a yes takes a passkey, on the page of this bridge; a no counts from anywhere"
+const TakesPasskey = "a yes takes a passkey, on the bridge's own page; a no counts from anywhere"
 
 // A Signed is what goes with a yes that a passkey has signed. Whoever makes one has verified
 // the signature. Passkeys are enrolled by whoever is at this machine, so the Answer is that of

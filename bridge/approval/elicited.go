@@ -51,6 +51,7 @@ type claims struct {
 	Digest     string         `json:"digest"`
 	Need       int            `json:"need"`   // how many must agree; 0 where the asker does not say, or one is enough
 	Agreed     []string       `json:"agreed"` // who has
+	Confirm    string         `json:"confirm"`
 	Why        jsontext.Value `json:"why"`
 	Delegation []struct {
 		By string `json:"by"`
@@ -117,6 +118,9 @@ func Elicit(now time.Time, asker, me string, params []byte) (*Elicited, error) {
 		need = 1 // who says why says how many too, where that is more than one
 	}
 	v.setTally(need, e.Metadata.Agreed, v.readWhy(e.Metadata.Why))
+	if e.Metadata.Confirm == policy.Passkey { // no other word is known
+		v.Confirm = policy.Passkey
+	}
 	v.Headline = e.headline(&m)
 	q.form(&e)
 	switch size := e.Metadata.Original.Bytes; {
@@ -324,6 +328,9 @@ func (e *elicitation) facts(asker string, m *text.Marks) (facts []Fact) {
 		facts = append(facts, Fact{saysWhy(e.via()), string(m.AppendQuoted(nil, o.Reason))})
 	}
 	add("It says", e.unsaid(asker, m.Banner()))
+	if e.Metadata.Confirm == policy.Passkey {
+		add("Confirmed", TakesPasskey)
+	}
 	for _, d := range e.Metadata.Delegation {
 		add("Passed on", "by "+d.By+" to "+d.To)
 	}

@@ -331,3 +331,31 @@ func TestWhoIsAskedElsewhereReadsWhatIsReadAtTheBridge(t *testing.T) {
 		}
 	}
 }
+
+// Who is asked in the topic, and sees the question by a client of ours, reads where a yes counts
+// before giving one that does not.
+func TestWhoIsAskedByTopicReadsThatAYesTakesAPasskey(t *testing.T) {
+	now := time.Now()
+	d := approval.NewDesk(approval.Options{Random: random()})
+	d.SetRedactor(&policy.Policy{})
+	d.SetBelieved(true)
+	d.SetHere(approval.Participant("alice"), true)
+	d.SetHere(approval.Who{Door: approval.Local}, true)
+	_, acts := d.Open(now, approval.Question{Caller: "bob", Via: "request", Method: "tools/call", Tool: "deploy", Bridge: "fs", Topic: "lobby", Envelope: "e7", RPC: []byte("7"),
+		Args: []byte(`{"target":"production"}`), Terms: policy.Terms{Of: []string{"alice", "local"}, Need: 1, Within: time.Minute, Confirm: policy.Passkey, Remember: []string{"once"}}})
+	for _, a := range acts {
+		show, is := a.(approval.Show)
+		if !is || show.To.ID != "alice" {
+			continue
+		}
+		q, err := approval.Elicit(now, "fs", "alice", show.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.View.Confirm != policy.Passkey || !strings.Contains(q.View.Text(), approval.TakesPasskey) {
+			t.Errorf("confirm is %q in\n%s", q.View.Confirm, q.View.Text())
+		}
+		return
+	}
+	t.Fatalf("alice is not asked: %+v", acts)
+}

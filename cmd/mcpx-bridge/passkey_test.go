@@ -70,7 +70,7 @@ func TestACallTakesAPasskey(t *testing.T) {
 	g.request("e1", "bob", call("7", "write_file", `{"path":"/a","text":"x"}`))
 	asked := s.await(`{"event":"asked","env":"e1","confirm":"passkey"}`)
 	id := asked["question"].(string)
-	if code, _, errs := typed(t, state, "approvals", "allow", id); code == 0 || !strings.Contains(errs, "a yes takes a passkey, on the page of this bridge") {
+	if code, _, errs := typed(t, state, "approvals", "allow", id); code == 0 || !strings.Contains(errs, "a yes takes a passkey, on the bridge's own page") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	s.await(`{"event":"foreign_answer","reason":"unconfirmed","by":["local"]}`)

@@ -63,12 +63,15 @@ func tryOpen(t *testing.T, of string) (channel.Channel, error) {
 }
 
 // asked is a notice of a question, with words of its caller that mean something in every channel.
-func asked(t *testing.T) *channel.Notice {
+func asked(t *testing.T, but ...func(*approval.Question)) *channel.Notice {
 	t.Helper()
 	h := inboxtest.New("fs")
 	h.Redact = func(args []byte) []byte { return args }
 	q := inboxtest.Write(`{"path":"/a","text":"<!channel> *bold* <b>x</b> \r\nBcc: evil@example.com\n.\n@all ` + "\u202e" + `"}`)
 	q.Reason = "the build is red"
+	for _, change := range but {
+		change(&q)
+	}
 	id := h.Ask(q)
 	v, err := inbox.Public(h).Show(t.Context(), id)
 	if err != nil {

@@ -24,7 +24,7 @@ type Notice struct {
 	Ref      string        // what Send returned for what was told of it before
 
 	// Buttons says that one may answer here; Allow, which the channel sets, that it may be a yes:
-	// all there is to the question is in the notice.
+	// all there is to the question is in the notice, and it takes no passkey.
 	Buttons, Allow bool
 }
 
@@ -69,6 +69,11 @@ func (n *Notice) Whole(most int) bool {
 	return n.Question.More == 0 && n.Question.BesideText == "" && len(n.what())+len(n.where())+len(cutMark) <= most
 }
 
+// takesYes reports whether one may say yes where Body is shown in so many bytes.
+func (n *Notice) takesYes(most int) bool {
+	return n.Buttons && n.Question.Confirm == "" && n.Whole(most)
+}
+
 func (n *Notice) what() string {
 	v := &n.Question
 	var b strings.Builder
@@ -100,7 +105,7 @@ func (n *Notice) what() string {
 
 // shown are the facts that a notice has.
 var shown = map[string]bool{"Caller": true, "Warning": true, "The caller says": true, "The proposer says": true, "Proposed by": true,
-	"Bridge": true, "Topic": true, "Rule": true, "Needs": true, "Passed on": true, "Decide by": true}
+	"Bridge": true, "Topic": true, "Rule": true, "Needs": true, "Confirmed": true, "Passed on": true, "Decide by": true}
 
 // where says where one answers, and under which digest.
 func (n *Notice) where() string {

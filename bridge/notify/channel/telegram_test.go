@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify/channel"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // A botServer is what Telegram is to a bot, as far as a bot of ours goes.
@@ -187,6 +189,27 @@ func TestWhereNotAllIsShownNobodyCanSayYes(t *testing.T) {
 		if row := (<-b.said).params.Markup.Keyboard[0]; len(row) != 1 || row[0].Text != "Deny" {
 			t.Errorf("without %s: %+v", what, row)
 		}
+	}
+}
+
+// A button that says Allow allows something: a yes that takes a passkey is none in a chat, which
+// says where it is.
+func TestNoChatHasAButtonForAYesThatTakesAPasskey(t *testing.T) {
+	takesPasskey := func(q *approval.Question) { q.Terms.Confirm = policy.Passkey }
+	n := asked(t, takesPasskey)
+	n.Buttons = true
+	b, s := newBotServer(t, nil), newWorkspace(t, nil)
+	for _, c := range []channel.Channel{b.open(t, trusted), s.open(t)} {
+		if _, err := c.Send(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there, here := (<-b.said).params, (<-s.said).params
+	if row := there.Markup.Keyboard[0]; len(row) != 1 || row[0].Text != "Deny" || !strings.Contains(there.Text, approval.TakesPasskey) || strings.Contains(there.Text, "] here") {
+		t.Errorf("%+v\n%s", row, there.Text)
+	}
+	if row, words := here.Blocks[2].Elements, here.Blocks[1].Text.Text; len(row) != 1 || row[0].Text.Text != "Deny" || !strings.Contains(words, approval.TakesPasskey) || strings.Contains(words, "] here") {
+		t.Errorf("%+v\n%s", row, words)
 	}
 }
 
