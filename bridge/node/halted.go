@@ -35,8 +35,8 @@ const maxHaltFile = 64 << 10
 // openHalted tells the Engine whether an earlier run was halted. A bridge of our id in another
 // topic has a file of its own, so that who resumes that one has not resumed us.
 func (p *plan) openHalted(id string) *haltFile {
-	dir, topic := p.o.State.File("halted"), sha256.Sum256([]byte(p.engine.Topic))
-	f := &haltFile{path: filepath.Join(dir, fmt.Sprintf("%s~%x.json", id, topic[:4])), earlier: filepath.Join(dir, id+".json")}
+	dir := p.o.State.File("halted")
+	f := &haltFile{path: filepath.Join(dir, p.inTopic(id)+".json"), earlier: filepath.Join(dir, id+".json")}
 	if p.engine.Halted = readHalted(f.path); p.engine.Halted != nil {
 		return f
 	}
@@ -46,6 +46,12 @@ func (p *plan) openHalted(id string) *haltFile {
 		}
 	}
 	return f
+}
+
+// inTopic names what is of a bridge in one topic: one of its id may run in another.
+func (p *plan) inTopic(id string) string {
+	topic := sha256.Sum256([]byte(p.engine.Topic))
+	return fmt.Sprintf("%s~%x", id, topic[:4])
 }
 
 // readHalted is how an earlier run was halted, nil if it was not. What cannot be read is a halt too.

@@ -166,7 +166,7 @@ func (n *Node) join() {
 	o.Look = n.looker.look
 	n.sidecar = bridge.New(o)
 	n.sidecar.Bind(seatOf{n.seat}, n.server)
-	keys := newKeyring(passkey.In(n.o.State.File("passkeys"), n.id), n.audit, n.sidecar, n.inbox)
+	keys := newKeyring(passkey.In(n.o.State.File("passkeys"), n.inTopic(n.id)), n.audit, n.sidecar, n.inbox)
 	n.inbox.enter(&place{id: n.id, topic: n.engine.Topic, where: n.way.Where, sidecar: n.sidecar, audit: n.audit, kept: n.kept, keys: keys, halt: n.halt, pace: &n.pace})
 	close(n.joined)
 }

@@ -24,9 +24,9 @@ type Book struct {
 	mu   sync.Mutex
 }
 
-// In is the book of a bridge, in the directory that has those of all of them. Neither need be
-// there yet.
-func In(dir, id string) *Book { return &Book{path: filepath.Join(dir, id+".json")} }
+// In is the book of a bridge, in the directory that has those of all of them, by a name that no
+// other has that may run at the time. Neither need be there yet.
+func In(dir, name string) *Book { return &Book{path: filepath.Join(dir, name+".json")} }
 
 // Path is where the file is.
 func (b *Book) Path() string { return b.path }

@@ -67,6 +67,10 @@ func TestACallTakesAPasskey(t *testing.T) {
 	}
 	s.await(`{"event":"passkey_enrolled","by":["local"],"detail":"blue key"}`)
 
+	if kept, _ := filepath.Glob(filepath.Join(state, "mcpx-bridge", "passkeys", "*")); len(kept) != 1 || filepath.Base(kept[0]) != "fs~628b49d9.json" {
+		t.Errorf("a bridge of this id in another topic would have its passkeys: %q", kept)
+	}
+
 	g.request("e1", "bob", call("7", "write_file", `{"path":"/a","text":"x"}`))
 	asked := s.await(`{"event":"asked","env":"e1","confirm":"passkey"}`)
 	id := asked["question"].(string)
