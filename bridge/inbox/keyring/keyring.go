@@ -36,6 +36,8 @@ type Options struct {
 type Keyring struct {
 	o Options
 
+	counting sync.Mutex // while a yes is verified and counted: no passkey is removed in between
+
 	mu         sync.Mutex
 	challenges []challenge // that were not used, the oldest first
 }
@@ -74,6 +76,8 @@ func (k *Keyring) ToSign(_ context.Context, d inbox.Decision) ([]byte, error) {
 }
 
 func (k *Keyring) DecideSigned(_ context.Context, d inbox.Decision, s inbox.Signature) (inbox.Outcome, error) {
+	k.counting.Lock()
+	defer k.counting.Unlock()
 	signed := &approval.Signed{Statement: s.Statement}
 	key, err := k.o.Book.Use(&s.Assertion, s.Statement, s.Origin, k.o.Log)
 	if err != nil {
@@ -129,6 +133,8 @@ func (k *Keyring) Enrol(_ context.Context, e inbox.Enrolment) error {
 }
 
 func (k *Keyring) Remove(_ context.Context, key string) (bool, error) {
+	k.counting.Lock()
+	defer k.counting.Unlock()
 	return k.o.Book.Remove(key, func(c passkey.Credential) error {
 		return k.o.Put(&record.Record{Event: record.PasskeyRemoved, By: local, Detail: c.Name, Passkey: c.Named()})
 	})
