@@ -23,6 +23,8 @@ import (
 )
 
 // TestMain is another user's program when it is told to.
+const aForm, aJSON = "application/x-www-form-urlencoded", "application/json"
+
 func TestMain(m *testing.M) {
 	if at := os.Getenv("TEST_KNOCK_AT"); at != "" {
 		knock(at, os.Getenv("TEST_KNOCK_WITH"))

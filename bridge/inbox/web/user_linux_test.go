@@ -11,8 +11,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 )
 
-const aForm, aJSON = "application/x-www-form-urlencoded", "application/json"
-
 // asUser has a program of a user knock at a page, and returns what it gets.
 func asUser(t *testing.T, uid uint32, base string, with ...string) string {
 	t.Helper()
