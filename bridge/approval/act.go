@@ -87,7 +87,7 @@ type (
 	// Noted goes on record and changes nothing else.
 	Noted struct {
 		ID     string       // of the question
-		Event  record.Event // answered, confirmed, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
+		Event  record.Event // answered, confirmed, tightened, delegated, modified, expiring, late_answer, foreign_answer, unavailable, grant_unused
 		Who    Who          // nobody in grant_unused
 		Reason string
 		Said   string
@@ -95,7 +95,7 @@ type (
 		Have   int // how many have agreed
 		Digest Digest
 
-		// Of confirmed alone: what was signed, and the arguments that it is about.
+		// Of confirmed what was signed; of that and of tightened the arguments that it is about.
 		Signed   *Signed
 		Question *Question
 		Args     []byte

@@ -272,3 +272,20 @@ func TestNobodyIsWaitedForWhoCannotSign(t *testing.T) {
 	}))
 	s.wantEnd(Refused, NoApprover)
 }
+
+// Where a policy comes to want a passkey, a yes that was given without one counts no more.
+func TestAYesOfBeforeThePolicyWantedAPasskeyCountsNoMore(t *testing.T) {
+	s := newStage(t, Options{})
+	q := writeFile("local", "alice")
+	q.Terms.Need = 2
+	id := s.open(q)
+	s.says("alice", approves)
+	s.wantPending(id)
+	terms := q.Terms
+	terms.Need, terms.Confirm = 1, policy.Passkey
+	s.did(s.judged(func(*Question, []byte) policy.Decision { return policy.Decision{Verdict: policy.Ask, Ask: &terms} }))
+	if n := s.wantNoted(record.Tightened, ""); n.ID != id || n.Question.Terms.Confirm != policy.Passkey {
+		t.Errorf("%+v", n)
+	}
+	s.wantEnd(Refused, NoApprover)
+}

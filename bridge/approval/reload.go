@@ -1,11 +1,11 @@
 package approval
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
@@ -44,7 +44,10 @@ func (d *Desk) tighten(p *pending, t *policy.Terms) {
 	was := &p.q.Terms
 	p.need = max(p.need, t.Need)
 	was.Need = p.need
-	was.Confirm = cmp.Or(was.Confirm, t.Confirm)
+	if was.Confirm == "" && t.Confirm != "" {
+		was.Confirm = t.Confirm
+		d.do(Noted{ID: p.id, Event: record.Tightened, Have: p.count(agreed), Digest: p.digest, Question: &p.q, Args: p.args})
+	}
 	was.Of = slices.DeleteFunc(slices.Clone(was.Of), func(name string) bool { return !slices.Contains(t.Of, name) })
 	if t.Within > 0 {
 		p.shorten(p.began().Add(t.Within))

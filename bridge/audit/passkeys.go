@@ -79,7 +79,7 @@ func (p *passkeys) add(event string, text []byte, partial bool) string {
 			of.reloaded = true
 		}
 		return ""
-	case "asked", "reload_waiting":
+	case "asked", "tightened", "reload_waiting":
 		if !bytes.Contains(text, []byte(`"confirm":`)) {
 			return ""
 		}

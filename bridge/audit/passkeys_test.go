@@ -219,3 +219,28 @@ func TestAPasskeyThatWasRemovedSignsNoMoreInAPartOfALog(t *testing.T) {
 		}
 	}
 }
+
+// A policy that is loaded while a question is open may want a passkey for it.
+func TestAQuestionMayComeToTakeAPasskey(t *testing.T) {
+	local := newSigner(t, "local")
+	asked := strings.Replace(askedFor("q1", asks, 1), `"confirm":"passkey",`, "", 1)
+	tightened := strings.Replace(askedFor("q1", asks, 1), "asked", "tightened", 1)
+	yes, allow := local.signs("q1", asks, "n1"), allowedBy("q1", asks, "", "local")
+	for name, test := range map[string]struct {
+		recs []string
+		said string
+	}{
+		"by a passkey":         {recs: []string{yes, allow}},
+		"after another policy": {recs: []string{`{"event":"reloaded"}`, yes, allow}},
+		"by none":              {[]string{allow}, "allowed by 0 of the 1 passkeys"},
+		"for other arguments":  {[]string{strings.Replace(yes, `,"args":`+asks, `,"args":`+other, 1), allow}, "not the arguments on record"},
+		"by another question":  {[]string{yes, allowedBy("q2", asks, "", "local")}, "without question q1"},
+		"a no":                 {recs: []string{strings.Replace(allow, "allow", "deny", 1)}},
+	} {
+		text, head := sample(t, slices.Concat([]string{local.enrolled(), asked, `{"event":"reloaded"}`, tightened}, test.recs)...)
+		r := check(t, text, knows(head))
+		if r.OK != (test.said == "") || !r.OK && !strings.Contains(r.Fault.Why, test.said) {
+			t.Errorf("%s: %+v", name, r.Fault)
+		}
+	}
+}

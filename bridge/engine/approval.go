@@ -177,9 +177,15 @@ func (e *Engine) responded(env *wire.Envelope) {
 func (e *Engine) noteOnQuestion(a approval.Noted) {
 	r := record.Record{Event: a.Event, Question: a.ID, Reason: a.Reason, Detail: e.policy.RedactText(a.Said),
 		Digest: a.Digest.Short(), Have: a.Have, Call: e.calls.NameOf(a.ID)}
-	if a.Signed != nil && a.Question != nil {
-		r.From, r.Method, r.Tool, r.Passkey = a.Question.Caller, a.Question.Method, a.Question.Tool, a.Signed.Proof
+	if a.Signed != nil {
+		r.Passkey = a.Signed.Proof
+	}
+	if a.Question != nil {
+		r.From, r.Method, r.Tool = a.Question.Caller, a.Question.Method, a.Question.Tool
 		putArgs(&r, e.policy, a.Args, a.Question.Beside, argsMax)
+	}
+	if a.Event == record.Tightened {
+		r.Confirm, r.Need = a.Question.Terms.Confirm, a.Question.Terms.Need
 	}
 	if a.Who != (approval.Who{}) {
 		r.By = []string{a.Who.String()}

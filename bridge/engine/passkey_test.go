@@ -114,6 +114,14 @@ func TestAnOpenQuestionTakesAPasskeyOnceThePolicySaysSo(t *testing.T) {
 	if len(s.lines) != 1 {
 		t.Errorf("the server got %q", s.lines)
 	}
+	if s.eventsOf(record.Tightened) != 1 {
+		t.Fatalf("%+v", s.notes)
+	}
+	for _, r := range s.notes {
+		if r.Event == record.Tightened {
+			s.has(string(r.JSON()), `"call":`, `"from":"bob"`, `"tool":"write_file"`, `"question":`, `"need":1`, `"confirm":"passkey"`, `"args":{"path":"[redacted]"}`)
+		}
+	}
 }
 
 // A plan takes a passkey where one of its calls does, and lets none of those run unasked.

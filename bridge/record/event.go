@@ -13,6 +13,7 @@ const (
 	Asked       Event = "asked"        // a question is put to those who may decide
 	Answer      Event = "answer"       // of a person, to a question
 	Confirmed   Event = "confirmed"    // a passkey signed a yes
+	Tightened   Event = "tightened"    // a yes to a question that is open takes a passkey from now on
 	Delegated   Event = "delegated"    // somebody passed a question on
 	Modified    Event = "modified"     // somebody changed what may run before they agreed
 	Decided     Event = "decided"      // by the policy, or by who was asked
@@ -81,7 +82,7 @@ func (e Event) kept() (is, final bool) {
 	switch e {
 	case Ended, Withdrawn, Rejected:
 		return true, true
-	case PasskeyEnrolled, PasskeyRemoved, Confirmed, Asked, Answer, Delegated, Modified, Decided, Started, Late, Unavailable, Expiring, GrantUnused, Revoked,
+	case PasskeyEnrolled, PasskeyRemoved, Confirmed, Tightened, Asked, Answer, Delegated, Modified, Decided, Started, Late, Unavailable, Expiring, GrantUnused, Revoked,
 		LateAnswer, ForeignAnswer, Proposed, Taken, Reopened, Fulfilled, Unfulfilled, Expired, Left, ProposalDiff,
 		Reloaded, ReloadWaiting, ReloadDecided, Dropped, Security, Checkpoint, Halted, Resumed:
 		return true, false

@@ -33,12 +33,12 @@ var ours = []string{"agent-a", "agent-b"}
 
 // owned is the policies as the seed has drawn them.
 func owned(o Options) (books []*rulebook) {
-	for _, n := range o.Policies {
+	for i, n := range o.Policies {
 		b := rulebookOf(n)
 		if o.Plans {
 			b = b.wider()
 		}
-		if o.Passkeys {
+		if o.Passkeys && (i > 0 || len(o.Policies) == 1 || o.Seed%2 == 0) { // else questions come to take one
 			b = b.confirming()
 		}
 		books = append(books, b)

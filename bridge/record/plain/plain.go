@@ -95,7 +95,7 @@ func Words(r *record.Record) string {
 			return text.Series(r.By, 0) + " wanted to pass it on to somebody who cannot be asked, and decides as before" + question(r)
 		}
 		return text.Series(r.By, 0) + " answered: " + cmp.Or(r.Reason, "yes") + question(r)
-	case record.Confirmed, record.PasskeyEnrolled, record.PasskeyRemoved:
+	case record.Confirmed, record.Tightened, record.PasskeyEnrolled, record.PasskeyRemoved:
 		return passkeyInWords(r, what)
 	case record.LateAnswer:
 		return "a late answer of " + who(r) + " counts for nothing (" + text.Words(cmp.Or(r.Reason, "not_open")) + ")" + question(r)
@@ -150,11 +150,13 @@ func Words(r *record.Record) string {
 	return text.Words(string(r.Event))
 }
 
-// passkeyInWords says what a passkey signed, or whose came and went.
+// passkeyInWords says what a passkey signed, or is to sign, or whose came and went.
 func passkeyInWords(r *record.Record, what string) string {
 	switch r.Event {
 	case record.Confirmed:
 		return "a passkey of " + people(r.By) + " signed a yes to " + what + " for " + r.From + question(r)
+	case record.Tightened:
+		return "a yes to " + what + " for " + r.From + " takes a passkey from now on" + question(r)
 	case record.PasskeyEnrolled:
 		return "the passkey " + r.Detail + " was enrolled: it signs for " + people(r.By)
 	}

@@ -114,6 +114,7 @@ func TestWhatCountsForNothingSaysWhose(t *testing.T) {
 	for want, r := range map[string]record.Record{
 		"a late answer of bob counts for nothing (already answered) [9c01d2ee]":      {Event: record.LateAnswer, By: []string{"bob"}, Reason: "already_answered", Digest: "9c01d2ee"},
 		"a late answer of the person at the client counts for nothing (not open)":    {Event: record.LateAnswer, From: "host"},
+		"a yes to write_file for bob takes a passkey from now on":                    {Event: record.Tightened, From: "bob", Tool: "write_file", Method: "tools/call", Confirm: "passkey"},
 		"a passkey of the person at the bridge signed a yes to write_file for bob":   {Event: record.Confirmed, By: []string{"local"}, From: "bob", Tool: "write_file", Method: "tools/call"},
 		"the passkey blue key was enrolled: it signs for alice":                      {Event: record.PasskeyEnrolled, By: []string{"alice"}, Detail: "blue key"},
 		"the passkey blue key of the person at the bridge was removed":               {Event: record.PasskeyRemoved, By: []string{"local"}, Detail: "blue key"},
