@@ -156,7 +156,7 @@ func (c *checker) byChannel(who string, x channel.Answer, sent *rung, open []*ru
 			c.blame("by channel", "an answer of %q (%s) counts as one of %s", x.Person, who, sent.who)
 		case a.question != x.Question || x.Digest == "" || x.Digest != sent.View.Short:
 			c.blame("by channel", "an answer to %s as %q is passed on to %s as %s", x.Question, x.Digest, a.question, sent.View.Short)
-		case !is.open || sent.ID != newest:
+		case !is.open || sent.ID != newest && slices.ContainsFunc(open, func(r *rung) bool { return r.ID == newest }):
 			c.blame("by channel", "an answer to %s as %q is passed on, and that has ended, or is another", x.Question, x.Digest)
 		}
 		return
