@@ -104,7 +104,8 @@ func (c *checker) blame(invariant, format string, a ...any) {
 // stopped: there is no use in going on.
 func (c *checker) stopped() bool { return len(c.violations) > 0 }
 
-// reloaded: what waits for the server's start is judged by the policy of that time.
+// reloaded: what waits for the server's start, or for the links of its path to be followed, is
+// judged by the policy of that time (seed 13331).
 func (c *checker) reloaded(b *rulebook) {
 	if len(c.books) > 0 && c.inForce().surelyLooser(b) { // what is stricter in anything ends all plans that count; another is judged by it before it does (seed 15409)
 		maps.DeleteFunc(c.given, func(_ string, l *planned) bool { return l.begun })
@@ -112,7 +113,7 @@ func (c *checker) reloaded(b *rulebook) {
 	}
 	c.books = append(c.books, b)
 	for _, cl := range c.order {
-		if !c.met && cl.proc == c.proc.number && cl.name == "" && cl.question == "" && cl.open() {
+		if (!c.met || cl.tool == "note") && cl.proc == c.proc.number && cl.name == "" && cl.question == "" && cl.open() {
 			c.judgedByNow(cl)
 		}
 	}

@@ -97,7 +97,8 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 }
 
 // knownStill: what comes again may be known for longer than it must. What is dropped for
-// that, before anything else is on record of it, was not taken (seeds 4706, 40075228).
+// that, before anything else is on record of it, was not taken (seeds 4706, 40075228); of several
+// that came, all but one are dropped (seed 25990).
 func (c *checker) knownStill(cl *claim, r record.Record) {
 	switch {
 	case cl == nil:
@@ -105,7 +106,7 @@ func (c *checker) knownStill(cl *claim, r record.Record) {
 	case r.Event != record.Dropped:
 		cl.noted = true
 	case !cl.offer() && (cl.heardAt != c.w.now || !c.serverKnown() || cl.method != "tools/call"): // it may wait for the server, or be answered by the bridge itself, of which nothing is on record (seeds 493, 40081)
-	case cl.earlier != nil && !cl.noted && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
+	case cl.earlier != nil && !cl.noted && !cl.again && (r.Reason == "duplicate_envelope" || r.Reason == "duplicate_id_different_body"):
 		c.claims[cl.key()] = cl.earlier
 	}
 }
