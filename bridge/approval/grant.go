@@ -149,9 +149,7 @@ func (d *Desk) granted(p *pending) *agreement {
 			p.unused, p.unusedWhy = g, otherServer
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
-		case t.Confirm != "":
-			p.unused, p.unusedWhy = g, notOffered
-		case !slices.Contains(t.Remember, g.Keep):
+		case t.Confirm != "", !slices.Contains(t.Remember, g.Keep):
 			p.unused, p.unusedWhy = g, notOffered
 		case !p.enough(g.By):
 			p.unused, p.unusedWhy = g, othersDecide

@@ -259,6 +259,13 @@ func TestNobodyIsAskedWhereNobodyCouldSign(t *testing.T) {
 			t.Errorf("%s: it is open", name)
 		}
 	}
+	for pageless, open := range map[bool]int{true: 0, false: 1} {
+		s := newStage(t, Options{NoPage: pageless})
+		s.open(confirmed(writeFile("local")))
+		if n := len(s.d.Pending(0, 0)); n != open {
+			t.Errorf("without a page: %t, and %d are open", pageless, n)
+		}
+	}
 }
 
 // So it is where somebody is asked already when the policy comes to want one.

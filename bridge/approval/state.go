@@ -18,6 +18,8 @@ type Options struct {
 	// Grants are what an earlier run had remembered, as [ReadGrants] found it.
 	Grants []Grant
 
+	NoPage bool // there is none on which a passkey could sign, or nobody gets in: nobody gives a yes that takes one
+
 	MaxPending  int           // questions open at one time; default 10 000
 	MaxBytes    int           // bytes of arguments held for them; default 32 MiB
 	PerCaller   int           // of one caller; default 8
@@ -282,10 +284,10 @@ func (p *pending) find(w Who) *ballot {
 }
 
 // able is how many of those in some state could say a yes that counts: passkeys are those of the
-// person at this machine.
-func (p *pending) able(states ...state) (n int) {
+// person at this machine, and sign on the bridge's own page.
+func (d *Desk) able(p *pending, states ...state) (n int) {
 	for _, s := range p.ballots {
-		if slices.Contains(states, s.state) && (p.q.Terms.Confirm == "" || s.who.Door == Local) {
+		if slices.Contains(states, s.state) && (p.q.Terms.Confirm == "" || s.who.Door == Local && !d.o.NoPage) {
 			n++
 		}
 	}

@@ -41,6 +41,7 @@ type Options struct {
 	MaxPending int                          // questions that wait at one time; 10 000
 	Notify     string                       // a command for the system's shell that is told of each question at this machine, see package notify; "": none
 	Link       func(question string) string // the page where it is answered, for notices; nil or "": there is none
+	NoPage     bool                         // nobody comes to a page of this bridge, on which a passkey could sign
 	LookOnly   bool                         // nobody answers through the socket: who comes that way may look
 
 	TrustUnverified bool       // participants may decide though the gateway does not verify who speaks

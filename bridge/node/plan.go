@@ -63,7 +63,7 @@ func newPlan(o Options) (*plan, error) {
 		Random:   fresh128,
 		Timeout:  o.Timeout,
 		MaxCalls: o.MaxCalls,
-		Desk:     approval.Options{MaxPending: o.MaxPending},
+		Desk:     approval.Options{MaxPending: o.MaxPending, NoPage: o.NoPage},
 		Session:  newSession(),
 		Server:   o.Server.String(),
 		Program:  o.Server.Program(),

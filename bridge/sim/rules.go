@@ -91,12 +91,20 @@ func newRulebook(n int) *rulebook {
 	return b
 }
 
+// with is the rulebook with the way of each tool changed.
+func (b *rulebook) with(change func(way) way) *rulebook {
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
+	for _, tool := range ruled {
+		s.ways[tool] = change(b.ways[tool])
+	}
+	s.write()
+	return s
+}
+
 // stricter is the rulebook with tools treated more strictly: what was allowed
 // is asked about or denied, what was asked about is denied.
 func (b *rulebook) stricter(d dice) *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
-	for _, tool := range ruled {
-		w := b.ways[tool]
+	return b.with(func(w way) way {
 		if d.chance(.5) {
 			switch w.verdict {
 			case allow:
@@ -105,40 +113,30 @@ func (b *rulebook) stricter(d dice) *rulebook {
 				w = way{verdict: deny}
 			}
 		}
-		s.ways[tool] = w
-	}
-	s.write()
-	return s
+		return w
+	})
 }
 
 // wider is the rulebook with notes remembered whatever they say, where they are remembered for
 // a session.
 func (b *rulebook) wider() *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
-	for _, tool := range ruled {
-		w := b.ways[tool]
+	return b.with(func(w way) way {
 		if len(w.remember) > 0 {
 			w.remember = append(slices.Clone(w.remember), "folder", "tool")
 		}
-		s.ways[tool] = w
-	}
-	s.write()
-	return s
+		return w
+	})
 }
 
 // confirming is the rulebook with a yes taking a passkey wherever one person is enough who may
 // have one.
 func (b *rulebook) confirming() *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
-	for _, tool := range ruled {
-		w := b.ways[tool]
+	return b.with(func(w way) way {
 		if w.verdict == ask && w.need == 1 && slices.Contains(w.of, "local") {
 			w.confirm, w.remember, w.to = true, nil, nil
 		}
-		s.ways[tool] = w
-	}
-	s.write()
-	return s
+		return w
+	})
 }
 
 // confirms: some yes takes a passkey.

@@ -91,11 +91,17 @@ func (g *inboxPage) serve(ctx context.Context) error {
 	return g.Serve(ctx)
 }
 
-// openPage opens the page of a bridge, unless there is to be none: where answers count at the
-// terminal alone, only who asks for it gets one, to look.
+// pageless: a bridge has no page of its own. Where answers count at the terminal alone, and beside
+// a server of a client, which shows nobody our first lines, only who asks for it gets one.
+func (p *program) pageless() bool {
+	return p.s.Inbox == "off" || p.s.Inbox == "" && (p.s.Answers == "terminal" || p.s.Stdio)
+}
+
+// openPage opens the page of a bridge, if there is to be one. Where answers count at the terminal
+// alone it is to look.
 func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) {
 	atTerminal := p.s.Answers == "terminal"
-	if p.s.Inbox == "off" || p.s.Inbox == "" && atTerminal {
+	if p.pageless() {
 		return nil
 	}
 	keys, _ := in.(inbox.Keyholder)
@@ -111,10 +117,10 @@ func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) 
 	return nil
 }
 
-// pageBeside serves a page beside a server that belongs to a client, which shows nobody our
-// first lines: there is one only where it was asked for, and no trouble with it ends anything.
+// pageBeside serves a page beside a server that belongs to a client: no trouble with it ends
+// anything.
 func (p *program) pageBeside(ctx context.Context, g *inboxPage, in inbox.Inbox, id string) (end func()) {
-	if p.s.Inbox == "" {
+	if p.pageless() {
 		return func() {}
 	}
 	if err := p.openPage(g, in, id); err != nil {

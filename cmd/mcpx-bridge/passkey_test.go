@@ -28,15 +28,30 @@ func asksForPasskeys(t *testing.T, c *http.Client, at string, form url.Values) (
 	return want
 }
 
+// takesPasskeys is a policy file.
+func takesPasskeys(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "policy.yaml")
+	const rules = "version: 1\ndefault: deny\nrules:\n - {name: risky, ask: ['write_*'], as: {of: [local], confirm: passkey}}\n"
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Where nobody comes to a page, no caller waits for a yes that only a page takes.
+func TestWithoutAPageNobodyIsAskedForAPasskey(t *testing.T) {
+	t.Parallel()
+	g, _ := perform(t, d1, launch{rules: []string{"--inbox", "off", "--policy", takesPasskeys(t)}})
+	g.request("w", "bob", call("1", "write_file", `{"path":"/a","content":"x"}`))
+	g.expect(d1.reply("bob", "w", "tools/call", "write_file", `{"id":1,"error":{"code":-31003,"data":{"reason":"no_approver","executed":"no"}}}`))
+}
+
 // From an enrolment on the page to the call that runs, and to the record that proves who let it:
 // nothing else lets it, and the record of another call proves nothing.
 func TestACallTakesAPasskey(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	policy := filepath.Join(t.TempDir(), "policy.yaml")
-	const rules = "version: 1\ndefault: deny\nrules:\n - {name: risky, ask: ['write_*'], as: {of: [local], confirm: passkey}}\n"
-	if err := os.WriteFile(policy, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	policy := takesPasskeys(t)
 	g := openStage(t, d1)
 	s := launch{rules: []string{"--inbox", "127.0.0.1:0", "--policy", policy}, env: map[string]string{"XDG_STATE_HOME": state}}.start(t, g.url)
 	g.side = s

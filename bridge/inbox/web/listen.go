@@ -116,8 +116,8 @@ func exists(ip netip.Addr) bool {
 }
 
 // A limited listener lets so many in at one time, together with those it shares its places with;
-// the others wait. Other users of this machine
-// have a few places of their own, and do not wait: whoever takes those shuts nobody out.
+// the others wait. Other users of this machine have a few places of their own, and do not wait:
+// whoever takes those shuts nobody out.
 type limited struct {
 	net.Listener
 	in, strangers chan struct{}

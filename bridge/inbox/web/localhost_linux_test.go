@@ -70,25 +70,7 @@ func TestALinkLetsNoOtherUserIn(t *testing.T) {
 func TestTheAddressesOfThePageHaveTheirPlacesTogether(t *testing.T) {
 	held(t, "0")
 	s := serve(t, source(inboxtest.New("notes"), "notes"))
-	cmd := programOf(t, 65534, "TEST_CROWD_AT=127.0.0.1:"+portOf(s))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	if said := bufio.NewScanner(out); !said.Scan() {
-		t.Fatal("there is no crowd")
-	}
+	crowdAt(t, "127.0.0.1:"+portOf(s))
 	for range 50 { // the page may still be letting the crowd in
 		knock := programOf(t, 65534, "TEST_KNOCK_AT=http://[::1]:"+portOf(s), "TEST_KNOCK_WITH=a=b GET /static/inbox.css  "+aForm)
 		if knock.Run() != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // held is somebody else's port at the other address of localhost.
@@ -83,12 +82,8 @@ func TestThePageGoesToAPortThatIsFreeAtBothAddresses(t *testing.T) {
 // Passkeys need the name localhost. Where that leads to somebody else too, nobody is sent there, and
 // no passkey is asked for anything; all else works.
 func TestNobodyIsSentToALocalhostThatSomebodyElseHas(t *testing.T) {
-	h := inboxtest.New("notes")
-	h.Enrolling(t.TempDir())
-	q := inboxtest.Write(`{"path":"/a"}`)
-	q.Terms.Confirm = policy.Passkey
-	id := h.Ask(q)
-	v, _ := h.Question(id)
+	h, v := asksForAPasskey(t)
+	id := v.ID
 	src := source(h, "notes")
 	src.Keys = h
 	s := besideAnother(t, src)

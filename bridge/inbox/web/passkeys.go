@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net"
@@ -207,7 +208,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) {
 		e := inbox.Enrolment{Name: strings.TrimSpace(r.PostForm.Get("name")), Origin: s.origin()}
 		if err = json.Unmarshal([]byte(r.PostForm.Get("made")), &e.Registration); err != nil {
 			err = unread("This page adds passkeys with its script alone")
-		} else if err = json.Unmarshal([]byte(`"`+r.PostForm.Get("challenge")+`"`), &e.Challenge); err == nil {
+		} else if e.Challenge, err = base64.StdEncoding.DecodeString(r.PostForm.Get("challenge")); err == nil {
 			err = keys.Enrol(r.Context(), e)
 		}
 	}

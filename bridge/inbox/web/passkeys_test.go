@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -23,14 +24,21 @@ func (l *leaves) Passkeys() inbox.Passkeys {
 	return l.h.Passkeys()
 }
 
-// A bridge may leave the topic while its page is asked about passkeys.
-func TestABridgeThatLeavesWhileItIsAskedAboutPasskeys(t *testing.T) {
+// asksForAPasskey is a hall with one question, whose yes takes a passkey.
+func asksForAPasskey(t *testing.T) (*inboxtest.Hall, approval.View) {
+	t.Helper()
 	h := inboxtest.New("notes")
 	h.Enrolling(t.TempDir())
 	q := inboxtest.Write(`{"path":"/a"}`)
 	q.Terms.Confirm = policy.Passkey
-	id := h.Ask(q)
-	v, _ := h.Question(id)
+	v, _ := h.Question(h.Ask(q))
+	return h, v
+}
+
+// A bridge may leave the topic while its page is asked about passkeys.
+func TestABridgeThatLeavesWhileItIsAskedAboutPasskeys(t *testing.T) {
+	h, v := asksForAPasskey(t)
+	id := v.ID
 	l := &leaves{h: h}
 	src := source(h, "notes")
 	src.Keys = l

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,11 +51,10 @@ func programOf(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// Another user may open as many connections as there are places, and keep them.
-func TestAnotherUserShutsNobodyOut(t *testing.T) {
-	s := serve(t, source(inboxtest.New("notes"), "notes"))
-	b := within(t, s)
-	cmd := programOf(t, 65534, "TEST_CROWD_AT="+strings.TrimPrefix(originOf(b.base), "http://"))
+// crowdAt has another user take all the places at an address that they get, until the test ends.
+func crowdAt(t *testing.T, address string) {
+	t.Helper()
+	cmd := programOf(t, 65534, "TEST_CROWD_AT="+address)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -70,11 +70,16 @@ func TestAnotherUserShutsNobodyOut(t *testing.T) {
 		in.Close()
 		cmd.Wait()
 	})
-	said := make([]byte, 16)
-	n, err := out.Read(said)
-	if err != nil || n < 3 {
-		t.Fatalf("there is no crowd: %q %v", said[:n], err)
+	if said := bufio.NewScanner(out); !said.Scan() {
+		t.Fatal("there is no crowd")
 	}
+}
+
+// Another user may open as many connections as there are places, and keep them.
+func TestAnotherUserShutsNobodyOut(t *testing.T) {
+	s := serve(t, source(inboxtest.New("notes"), "notes"))
+	b := within(t, s)
+	crowdAt(t, strings.TrimPrefix(originOf(b.base), "http://"))
 	for range 3 {
 		if got := b.get("/"); got.status != 200 {
 			t.Errorf("%d", got.status)
