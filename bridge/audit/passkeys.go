@@ -21,8 +21,8 @@ type passkeys struct {
 	about map[string]string              // the question that is open, by the call that it is about
 	used  map[[sha256.Size]byte]bool     // what was signed, by its digest
 
-	Signed int // what was verified
-	Lone   int // by keys that were enrolled before the first record
+	Signed     int // what was verified
+	Unenrolled int // by keys that were enrolled before the first record
 }
 
 // A confirmable is a question whose yes takes a passkey.
@@ -189,7 +189,7 @@ func (p *passkeys) verified(r *signable, partial bool) string {
 	case key == nil && (known || !partial):
 		return "it was not enrolled on record"
 	case key == nil:
-		p.Lone++
+		p.Unenrolled++
 		key = &passkey.Credential{ID: r.Proof.Credential, PublicKey: r.Proof.PublicKey}
 		p.keys[string(r.Proof.Credential)] = key
 	}

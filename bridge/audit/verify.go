@@ -336,7 +336,7 @@ func (v *verifier) finish() Report {
 	if r.Fault = v.origin.fault(v.c); r.Fault != nil {
 		return *r
 	}
-	r.Signed, r.Unenrolled = v.signed.Signed, v.signed.Lone
+	r.Signed, r.Unenrolled = v.signed.Signed, v.signed.Unenrolled
 	r.Unfinished, r.Halted = v.calls.in(running), v.calls.halted
 	r.OK = true
 	return *r
