@@ -104,7 +104,7 @@ func (s *Server) remembered(w http.ResponseWriter, r *http.Request) {
 	for _, src := range s.all() {
 		kept, err := src.Grants(r.Context())
 		if err != nil {
-			silent = append(silent, mute(src, err))
+			silent = append(silent, noAnswer(src, err))
 		}
 		for _, g := range kept {
 			rows = append(rows, grant(src, &g, now))

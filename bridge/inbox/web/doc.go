@@ -1,5 +1,6 @@
 // Package web is an inbox as a page on this machine: what waits for an answer, each
-// question whole, and a form that answers it.
+// question whole, and a form that answers it. All but /static is below a root that is drawn when
+// it is opened:
 //
 //	GET  /in/{link}               a button, Continue; shows nothing and changes nothing
 //	POST /in/{link}               logs a browser in, once
@@ -13,16 +14,18 @@
 //	GET  /bridges                 how each bridge is; POST halts or resumes some
 //	POST /out                     ends the session of a browser, and what it listens to
 //	POST /sign/{bridge}/{id}      what a passkey is to sign for a yes; decides nothing
-//	GET  /passkeys                those of the bridge; POST enrols one, or removes it
+//	GET  /passkeys                those of each bridge that has some here; POST enrols one
+//	POST /passkeys/challenge      what a new one is to be made for
+//	POST /passkeys/remove         takes one out
 //	POST /localhost               a link to this page by that name, by which passkeys serve it
 //	GET  /events                  server-sent events of all bridges: what to look at again
 //	     /api/{bridge}/...        what bridge/inbox/socket serves, by the same handlers
 //
 // A Server listens on loopback only, at all addresses of localhost, so that nobody else is there
 // to be given a link. Who may come in has a cookie that a link has given:
-// the link works once, its GET is harmless to whoever looks ahead (mail scanners,
-// previews), and its name says for which Server the cookie is, for cookies know no ports.
-// Beside that a request must name this machine and port as its host (a name that somebody
+// the link works once, and its GET is harmless to whoever looks ahead (mail scanners,
+// previews). The cookie has a name and a path of this Server's alone, for cookies know no
+// ports. Beside that a request must name this machine and port as its host (a name that somebody
 // has resolve to this machine does not), and a browser must say that no other page sends
 // it: pages are shown, and answers taken, where Sec-Fetch-Site is same-origin, or none for
 // what a person typed. Another port of this machine is another origin here. What comes

@@ -36,7 +36,7 @@ func (s *Server) waiting(ctx context.Context) (all []item, silent pieces) {
 	for _, src := range s.all() {
 		list, err := src.List(ctx, false)
 		if err != nil {
-			silent = append(silent, mute(src, err))
+			silent = append(silent, noAnswer(src, err))
 		}
 		for _, q := range list {
 			all = append(all, item{src, q})
@@ -46,8 +46,8 @@ func (s *Server) waiting(ctx context.Context) (all []item, silent pieces) {
 	return all, silent
 }
 
-// mute says of a source that it did not say.
-func mute(src *Source, err error) piece {
+// noAnswer says that a source did not say what there is, and why.
+func noAnswer(src *Source, err error) piece {
 	return element("p", class("warn"), name(src.Label), words(" does not answer: "+err.Error()+"."))
 }
 

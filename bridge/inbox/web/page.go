@@ -16,13 +16,13 @@ var static embed.FS
 // the body.
 type sheet struct {
 	title string
-	on    string // which of heads it is, "" for none
+	on    string // which of the menu it is, "" for none
 	bare  bool   // without a head, and without a script
 	body  piece
 }
 
-// heads are what the head of each page leads to.
-var heads = []struct{ at, title string }{{"/", "Questions"}, {"/history", "History"}, {"/remembered", "Remembered"}, {"/passkeys", "Passkeys"}, {"/bridges", "Bridges"}}
+// menu is what the head of each page leads to.
+var menu = []struct{ at, title string }{{"/", "Questions"}, {"/history", "History"}, {"/remembered", "Remembered"}, {"/passkeys", "Passkeys"}, {"/bridges", "Bridges"}}
 
 // page writes a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of sheet) {
@@ -61,7 +61,7 @@ func (of sheet) frame() piece {
 	return pieces{
 		element("a", class("skip"), exact{"href", "#main"}, words("Skip to the content")),
 		element("header", element("span", class("mark"), words("mcpx-bridge")),
-			element("nav", attribute{"aria-label", "Pages"}, each(heads, func(p struct{ at, title string }) piece {
+			element("nav", attribute{"aria-label", "Pages"}, each(menu, func(p struct{ at, title string }) piece {
 				return element("a", href(p.at), when(p.at == of.on, attribute{"aria-current", "page"}), words(p.title))
 			})),
 			element("form", attribute{"method", "post"}, action("/out"), attribute{"aria-label", "This browser"}, element("button", words("Sign out")))),
