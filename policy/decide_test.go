@@ -106,6 +106,29 @@ func TestAskTerms(t *testing.T) {
 	}
 }
 
+// What a question that takes a passkey has from another ask is no way around that: it remembers
+// nothing, and is passed on to nobody.
+func TestAnAskThatTakesAPasskeyInheritsNoWayAroundIt(t *testing.T) {
+	p := load(t, `
+default: deny
+asks:
+  default: {of: [local, ann], remember: [once, always], delegate: {to: bob}}
+  signed: {extends: default, confirm: passkey}
+rules:
+- {ask: a, as: signed}
+- {ask: b, as: {confirm: passkey}}
+- {ask: c, as: signed}
+- {ask: c}
+- {ask: d}
+`)
+	for tool, passed := range map[string]bool{"a": false, "b": false, "c": false, "d": true} {
+		ask := p.Decide(policy.Call{From: "eve", Method: "tools/call", Tool: tool}, nil).Ask
+		if (ask.Delegate != nil) != passed || slices.Contains(ask.Remember, "always") != passed || (ask.Confirm == "") != passed {
+			t.Errorf("%s: %+v", tool, ask)
+		}
+	}
+}
+
 // Asks take from each other what they leave out. One in place that does not say who is asked
 // is the default, which somebody who wrote {remember: session} expected; one that does is not.
 func TestAsksExtend(t *testing.T) {

@@ -47,7 +47,7 @@ func (l *loader) ask(at item, name string) *Terms {
 // extends, else from base; but who is asked has to be said, unless base may say it.
 func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Terms {
 	t := *base
-	var remembers *item
+	var remembers, passes *item
 	said, fine := baseSays, len(l.problems)
 	if at.form == mapping {
 		if i := slices.IndexFunc(at.keys, func(k item) bool { return k.text == "extends" }); i >= 0 {
@@ -64,7 +64,7 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 		"within":   func(v item) { t.Within = l.duration(v, "within", MaxQuestion) },
 		"mode":     func(v item) { t.Mode = l.word(v, "mode", modes...) },
 		"priority": func(v item) { t.Priority = l.word(v, "priority", priorities...) },
-		"delegate": func(v item) { t.Delegate = l.delegate(v) },
+		"delegate": func(v item) { t.Delegate, passes = l.delegate(v), &v },
 		"edit":     func(v item) { t.Edit = l.edits(v) },
 		"remember": func(v item) { t.Remember, remembers = l.remember(v), &v },
 		"folder":   func(v item) { t.Folder = l.folder(v) },
@@ -79,6 +79,9 @@ func (l *loader) readTerms(at item, what string, baseSays bool, base *Terms) *Te
 	if offers := len(t.Remember); t.Confirm != "" {
 		if t.confirmEach(); remembers != nil && len(t.Remember) < offers {
 			l.wrong(*remembers, "leave remember: out", "%s takes a passkey for each call, and remembers no yes", what)
+		}
+		if passes != nil {
+			l.wrong(*passes, "leave delegate: out", "%s takes a passkey, which signs for local alone, and is passed on to nobody", what)
 		}
 	}
 	if !said {

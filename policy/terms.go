@@ -104,10 +104,11 @@ func mergeTerms(asks []*Terms) *Terms {
 	return &merged
 }
 
-// confirmEach remembers no yes that takes a passkey: each call takes one of its own.
+// confirmEach remembers no yes that takes a passkey: each call takes one of its own. Nor is it
+// passed on: only local could give it.
 func (t *Terms) confirmEach() {
 	if t.Confirm != "" {
-		t.Remember = both(t.Remember, memories[:1])
+		t.Remember, t.Delegate = both(t.Remember, memories[:1]), nil
 	}
 }
 
