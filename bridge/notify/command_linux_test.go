@@ -97,7 +97,7 @@ func TestTheCommandGetsThePublicViewAsOneObject(t *testing.T) {
 // when they have been killed.
 func TestACommandThatHangsIsKilled(t *testing.T) {
 	h, p := inboxtest.New("fs"), newPipe(t)
-	said, _ := tells(t, h, "cat >'"+p.path+"'; sleep 1000; echo", time.Second)
+	said, _ := tells(t, h, "cat >'"+p.path+"'; sleep 1000; echo", 3*time.Second)
 	var ids []string
 	for range 6 { // more than run at one time
 		ids = append(ids, h.Ask(inboxtest.Write(`{}`)))
@@ -111,7 +111,7 @@ func TestACommandThatHangsIsKilled(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if line := <-said; !strings.Contains(line, "did not end within 1s, and was killed") {
+	if line := <-said; !strings.Contains(line, "did not end within 3s, and was killed") {
 		t.Errorf("said %s", line)
 	}
 }

@@ -177,7 +177,7 @@ func (p play) dies() {
 // row it is started afresh.
 func TestAServerThatHangsThreeTimesInARowIsStartedAfresh(t *testing.T) {
 	t.Parallel()
-	g, s := perform(t, d1, launch{rules: openRules, flags: []string{"--timeout", "200ms"}})
+	g, s := perform(t, d1, launch{rules: openRules, flags: []string{"--timeout", "3s"}})
 	s.await(`{"event":"server_up"}`)
 	for n := range 3 {
 		env := fmt.Sprint("w", n)

@@ -211,7 +211,7 @@ func TestProposeToAllOutlastsRejects(t *testing.T) {
 		"seed001": `{"kind":"mcpx.withdraw.proposal","correlation_id":"$p","correlationId":"$p","payload":{"proposal_id":"$p","reason":"timeout"}}`,
 		"seed002": `{"kind":"proposal/withdraw","payload":{"proposalId":"$p","reason":"timeout"}}`,
 	} {
-		g, s := beginWith(t, `["mcp/*","mcp.*","mcpx.*","proposal*"]`, "echo", "--style", style, "--timeout", "100ms")
+		g, s := beginWith(t, `["mcp/*","mcp.*","mcpx.*","proposal*"]`, "echo", "--style", style, "--timeout", "2s")
 		g.expect(`{"id":"$p"}`)
 		g.expect(want)
 		s.exits(9)

@@ -269,7 +269,7 @@ func TestQuestionsOfTheServerAreRefusedAndNotFaked(t *testing.T) {
 func TestTheTimeOfACallIsTheOwnersToSet(t *testing.T) {
 	each(t, func(t *testing.T, d tongue) {
 		t.Parallel()
-		g, s := perform(t, d, launch{rules: openRules, flags: []string{"--timeout", "300ms"}})
+		g, s := perform(t, d, launch{rules: openRules, flags: []string{"--timeout", "1s"}})
 		g.request("w", "bob", call("1", "wait", `{}`))
 		g.expect(d.reply("bob", "w", "tools/call", "wait", `{"id":1,"error":{"code":-31010,"data":{"reason":"call_timeout","executed":"unknown"}}}`))
 		g.quiet()
