@@ -1,7 +1,7 @@
 package stdio
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -31,12 +31,12 @@ func whyOf(lines []string) []string {
 var signs = []string{"error:", "error ", "err!", "exception", "panic", "fatal", "fail", "404", "enoent", "eacces", "eaddrinuse", "not found", "not in this registry",
 	"no such", "no module", "cannot ", "can't ", "could not ", "unable to ", "missing", "required", "denied", "refused", "invalid", "unknown", "does not exist"}
 
-// frame begins a line of a stack trace, in lower case, which quotes words without meaning them.
-var frame = regexp.MustCompile(`^(at |file "|goroutine |throw |raise )`)
+// frames are how lines of a stack trace begin, in lower case, which quote words without meaning them.
+var frames = []string{"at ", `file "`, "goroutine ", "throw ", "raise "}
 
 func signsIn(line string) (n int) {
 	line = strings.ToLower(line)
-	if frame.MatchString(line) {
+	if slices.ContainsFunc(frames, func(start string) bool { return strings.HasPrefix(line, start) }) {
 		return 0
 	}
 	for _, s := range signs {

@@ -1,19 +1,20 @@
 package topic
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
 const redacted = "[redacted]"
 
 // secrets finds the values of members that hold a token, in join frames,
 // space/invite-ack (WIRE 5.2) and wherever else somebody puts one.
-var secrets = regexp.MustCompile(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"`)
+var secrets = text.Pattern(`("(?i:token|access_token|auth_token)"\s*:\s*)"(?:[^"\\]|\\.)*"`)
 
 // redact is a frame as it may be shown.
 func redact(frame []byte, token string) []byte {
-	shown := secrets.ReplaceAll(frame, []byte(`${1}"`+redacted+`"`))
+	shown := secrets().ReplaceAll(frame, []byte(`${1}"`+redacted+`"`))
 	if token == "" {
 		return shown
 	}
