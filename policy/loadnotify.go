@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/mail"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,8 +231,11 @@ func (l *loader) secret(at item, what string) Value {
 func (l *loader) urlTo(at item, c *Channel) {
 	what := "notify." + c.Name + "." + c.Kind
 	c.To = []Value{l.web(at, what)}
-	if u, err := url.Parse(c.To[0].Text); c.Kind == "ntfy" && c.To[0].Text != "" && err == nil && strings.Trim(u.Path, "/") == "" {
-		l.wrong(at, "write it like https://ntfy.sh/a-name-that-nobody-guesses", "%s names no topic", what)
+	if c.Kind != "ntfy" || c.To[0].Text == "" {
+		return
+	}
+	if _, _, err := NtfyTopic(c.To[0].Text); err != nil {
+		l.wrong(at, "write it like https://ntfy.sh/a-name-that-nobody-guesses", "%s %v", what, err)
 	}
 }
 
@@ -267,6 +272,26 @@ func CheckWeb(at string) error {
 		return fmt.Errorf("http:// tells everybody on the way: write https://")
 	}
 	return nil
+}
+
+// ntfyTopic is how names of topics look: ntfy answers 404 to others.
+var ntfyTopic = lazily(`^[-_A-Za-z0-9]{1,64}$`)
+
+// NtfyTopic takes the URL of a topic of ntfy apart, into the URL of the server and the name. The
+// error goes on after the name of the key, and does not show the URL; one that CheckWeb refuses is no topic's.
+func NtfyTopic(at string) (server, topic string, err error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return "", "", errors.New("is no URL")
+	}
+	u.Path, topic = path.Split(strings.TrimRight(u.Path, "/"))
+	switch {
+	case topic == "":
+		return "", "", errors.New("names no topic")
+	case !ntfyTopic().MatchString(topic), u.RawQuery != "", u.Fragment != "":
+		return "", "", errors.New("names no topic that ntfy knows: at most 64 letters, digits, - and _ end the URL")
+	}
+	return u.String(), topic, nil
 }
 
 func (l *loader) chatTo(at item, c *Channel) {

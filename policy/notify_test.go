@@ -58,6 +58,8 @@ func TestAChannelThatCannotWorkIsAMistakeInTheFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"ntfy: http://ntfy.sh/x":                                         "notify.x.ntfy: http:// tells everybody on the way",
 		"ntfy: https://ntfy.sh":                                          "notify.x.ntfy names no topic",
+		"ntfy: https://ntfy.sh/our.alerts":                               "notify.x.ntfy names no topic that ntfy knows",
+		"ntfy: 'https://ntfy.sh/x?priority=5'":                           "notify.x.ntfy names no topic that ntfy knows",
 		"ntfy: https://u:hunter2@ntfy.sh/x":                              "notify.x.ntfy: a name or a password in a URL is shown by programs",
 		"webhook: https://h.example/x":                                   "notify.x.secret is missing: webhook does not work without it",
 		"webhook: https://h.example/x, secret: hunter2":                  "notify.x.secret: a secret does not stand in a policy",

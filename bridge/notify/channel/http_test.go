@@ -294,3 +294,24 @@ func TestWhereSecretsAre(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// ntfy answers 404 to all that is sent to a name it cannot have, and people would never hear of a question.
+func TestATopicThatNtfyCannotHaveIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
+	p, err := policy.Load("policy.yaml", []byte("version: 1\ndefault: ask\nnotify: {x: {ntfy: '${URL}'}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{
+		"https://ntfy.sh/":                             "notify.x.ntfy names no topic",
+		"https://ntfy.sh/our.alerts":                   "notify.x.ntfy names no topic that ntfy knows",
+		"https://ntfy.sh/" + strings.Repeat("a", 65):   "notify.x.ntfy names no topic that ntfy knows",
+		"https://ntfy.sh/alerts?auth=" + secret:        "notify.x.ntfy names no topic that ntfy knows",
+		"https://n.example/below/A_name-of-ours/":      "",
+		"https://n.example/" + strings.Repeat("a", 64): "",
+	} {
+		_, err := channel.Open(p.Channels()[0], channel.Options{Getenv: func(string) (string, bool) { return at, true }})
+		if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), at)) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}

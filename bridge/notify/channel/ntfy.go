@@ -3,9 +3,9 @@ package channel
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"path"
-	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // An ntfy is a topic of an ntfy server. That a question is closed replaces what was said of it at
@@ -25,14 +25,10 @@ func newNtfy(s secrets) (Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(at)
-	if err != nil {
-		return nil, err
-	}
 	n := &ntfy{web: newWeb(), token: token}
-	u.Path = strings.TrimRight(u.Path, "/")
-	u.Path, n.topic = path.Split(u.Path)
-	n.at = u.String()
+	if n.at, n.topic, err = policy.NtfyTopic(at); err != nil {
+		return nil, fault.Misuse("", "notify.%s.%s %w", s.Name, s.Kind, err)
+	}
 	return n, nil
 }
 
