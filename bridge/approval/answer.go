@@ -28,9 +28,9 @@ type Answer struct {
 	Result []byte // the elicitation's result, raw; it need not even be JSON
 	Failed bool   // it is a JSON-RPC error
 
-	// Where the terms say confirm: passkey, by one of our own doors. A yes that is a Draft
-	// counts for nothing, and what is to be signed for it comes back as a [ToSign]; Signed is
-	// that signature, and the yes is the one of the draft, whatever else is here.
+	// Where the terms say confirm: passkey, by the local door. A yes that is a Draft counts for
+	// nothing, and what is to be signed for it comes back as a [ToSign]; Signed is that
+	// signature, and the yes is the one of the draft, whatever else is here.
 	Draft  bool
 	Signed *Signed
 }
@@ -39,9 +39,12 @@ type Answer struct {
 // Answers that cannot count are noted. Only who was asked is told, by being asked again.
 func (d *Desk) Answer(now time.Time, a Answer) []Act {
 	d.begin(now)
-	if a.Who.Door == Topic && a.Signed == nil {
+	switch {
+	case a.Signed != nil && a.Who.Door != Local:
+		d.foreign(a.Question, &a, "wrong_sender")
+	case a.Who.Door == Topic:
 		d.fromTopic(&a)
-	} else {
+	default:
 		d.fromDoor(&a)
 	}
 	return d.out
@@ -172,7 +175,7 @@ func (d *Desk) fromDoor(a *Answer) {
 	switch {
 	case a.Draft && p.digest.Is(a.Digest):
 		d.drafted(p, a)
-	case s == nil || s.state == struck || a.Signed != nil && a.Who.Door != Local:
+	case s == nil || s.state == struck:
 		d.foreign(p.id, a, "wrong_sender")
 	case !p.digest.Is(a.Digest):
 		d.foreign(p.id, a, "digest_mismatch")

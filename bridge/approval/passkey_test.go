@@ -172,6 +172,10 @@ func TestPasskeysSignForLocalAlone(t *testing.T) {
 		s.signs(who, id, s.draft(id, approves))
 		s.wantNoted(record.ForeignAnswer, "wrong_sender")
 	}
+	fromTopic := s.to(s.shown("alice"), approves)
+	fromTopic.Signed = &Signed{Statement: s.draft(id, approves)}
+	s.answer(fromTopic)
+	s.wantPending(id)
 	v, _ := s.d.View(s.now, id, true)
 	s.answer(Answer{Who: named("local"), Question: id, Digest: v.Digest, Signed: &Signed{Statement: s.draft(id, approves), Problem: "the signature is not by this passkey"}})
 	if n := s.wantNoted(record.ForeignAnswer, BadPasskey); n.Said == "" {

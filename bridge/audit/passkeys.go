@@ -222,23 +222,26 @@ func (p *passkeys) decided(r *signable) string {
 	if r.Verdict != "allow" {
 		return ""
 	}
-	people, ran := map[string]bool{}, cmp.Or(r.Ran, r.Digest)
+	signed, ran := false, cmp.Or(r.Ran, r.Digest)
 	for _, s := range of.signed {
-		if s.Digest == ran {
-			people[s.By[0]] = true
-			if len(r.Modified) > 0 && !of.reloaded && s.differs(r.Args) {
-				return "what was signed are not the arguments that ran"
-			}
+		if s.Digest != ran {
+			continue
+		}
+		signed = true
+		if len(r.Modified) > 0 && !of.reloaded && s.differs(r.Args) {
+			return "what was signed are not the arguments that ran"
 		}
 	}
-	if need := max(of.Need, 1); len(people) < need {
-		return fmt.Sprintf("it was allowed by %d of the %d passkeys that it takes", len(people), need)
-	}
-	if len(r.Modified) == 0 && ran != of.Digest {
+	switch {
+	case !signed:
+		return "it was allowed without the passkey that it takes"
+	case of.Need > 1:
+		return fmt.Sprintf("it was allowed by passkeys, which sign for local alone, and %d had to agree", of.Need)
+	case len(r.Modified) == 0 && ran != of.Digest:
 		return "it was allowed as another question than was put"
 	}
 	for _, who := range r.By {
-		if !people[who] {
+		if who != "local" {
 			return fmt.Sprintf("%q is said to have allowed it, whose passkey signed nothing", who)
 		}
 	}

@@ -126,11 +126,11 @@ func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
 		recs []string
 		said string
 	}{
-		"no signature":                                 {[]string{local.enrolled(), askedFor("q1", asks, 1), allow}, "allowed by 0 of the 1 passkeys"},
-		"one of two":                                   {[]string{local.enrolled(), askedFor("q1", asks, 2), good, allow}, "allowed by 1 of the 2 passkeys"},
-		"one twice":                                    {[]string{local.enrolled(), askedFor("q1", asks, 2), good, later, allow}, "allowed by 1 of the 2 passkeys"},
+		"no signature":                                 {[]string{local.enrolled(), askedFor("q1", asks, 1), allow}, "allowed without the passkey that it takes"},
+		"one of two":                                   {[]string{local.enrolled(), askedFor("q1", asks, 2), good, allow}, "and 2 had to agree"},
+		"one twice":                                    {[]string{local.enrolled(), askedFor("q1", asks, 2), good, later, allow}, "and 2 had to agree"},
 		"by another":                                   {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, "", "alice")}, `"alice" is said to have allowed it`},
-		"two of one person":                            {[]string{local.enrolled(), phone.enrolled(), askedFor("q1", asks, 2), good, phone.signs("q1", asks, "n5"), allow}, "allowed by 1 of the 2 passkeys"},
+		"two of one person":                            {[]string{local.enrolled(), phone.enrolled(), askedFor("q1", asks, 2), good, phone.signs("q1", asks, "n5"), allow}, "and 2 had to agree"},
 		"in another's name":                            {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"by":["local"]`, `"by":["alice"]`, 1), allow}, "sign for local alone"},
 		"never enrolled":                               {[]string{askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
 		"removed before":                               {[]string{local.enrolled(), local.removed(), askedFor("q1", asks, 1), good, allow}, "not enrolled on record"},
@@ -148,7 +148,7 @@ func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
 		"to a question that nobody put":                {[]string{local.enrolled(), good, allow}, "to a question that was not put"},
 		"without a proof":                              {[]string{local.enrolled(), askedFor("q1", asks, 1), strings.Replace(good, `"passkey":`, `"pass":`, 1), allow}, "there is no signature"},
 		"other arguments ran":                          {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, `,"modified":["/path"],"args":`+other, "local")}, "not the arguments that ran"},
-		"another call ran":                             {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, fmt.Sprintf(`,"ran":%q`, digest(other)[:8]), "local")}, "allowed by 0 of the 1"},
+		"another call ran":                             {[]string{local.enrolled(), askedFor("q1", asks, 1), good, allowedBy("q1", asks, fmt.Sprintf(`,"ran":%q`, digest(other)[:8]), "local")}, "allowed without the passkey that it takes"},
 		"the same for a second call":                   {append([]string{uncounted.enrolled()}, append(once, ofCall(2, once)...)...), "used before"},
 		"other arguments asked about, and none signed": {[]string{local.enrolled(), forgedAsk, bare, allow}, "not the arguments that were asked about"},
 		"another digest asked about, too":              {[]string{local.enrolled(), strings.Replace(forgedAsk, digest(asks)[:8], digest(other)[:8], 1), bare, allow}, "as another question than was put"},
@@ -156,7 +156,7 @@ func TestWhatPasskeysDidNotSignIsFound(t *testing.T) {
 		"by a question that was not put":               {[]string{local.enrolled(), askedFor("q1", asks, 1), allowedBy("q2", asks, "", "local")}, "without question q1, whose yes takes a passkey"},
 		"by no question":                               {[]string{local.enrolled(), askedFor("q1", asks, 1), allowedBy("", asks, "", "local")}, "without question q1, whose yes takes a passkey"},
 		"for another call":                             {append([]string{local.enrolled(), askedFor("q1", asks, 1), good}, ofCall(2, []string{allow})...), "for another call than was asked about"},
-		"the policy, by none":                          {[]string{`{"event":"reload_waiting","question":"q1","confirm":"passkey"}`, `{"event":"reload_decided","question":"q1","verdict":"allow","by":["local"]}`}, "allowed by 0 of the 1"},
+		"the policy, by none":                          {[]string{`{"event":"reload_waiting","question":"q1","confirm":"passkey"}`, `{"event":"reload_decided","question":"q1","verdict":"allow","by":["local"]}`}, "allowed without the passkey that it takes"},
 	} {
 		text, head := sample(t, test.recs...)
 		r := check(t, text, knows(head))
@@ -232,7 +232,7 @@ func TestAQuestionMayComeToTakeAPasskey(t *testing.T) {
 	}{
 		"by a passkey":         {recs: []string{yes, allow}},
 		"after another policy": {recs: []string{`{"event":"reloaded"}`, yes, allow}},
-		"by none":              {[]string{allow}, "allowed by 0 of the 1 passkeys"},
+		"by none":              {[]string{allow}, "allowed without the passkey that it takes"},
 		"for other arguments":  {[]string{strings.Replace(yes, `,"args":`+asks, `,"args":`+other, 1), allow}, "not the arguments on record"},
 		"by another question":  {[]string{yes, allowedBy("q2", asks, "", "local")}, "without question q1"},
 		"a no":                 {recs: []string{strings.Replace(allow, "allow", "deny", 1)}},
