@@ -40,26 +40,25 @@ func (e *Engine) planFits(m *jsonrpc.Message) (refusal.Refusal, bool) {
 	return refusal.Refusal{}, false
 }
 
-// foresee judges all calls that a plan covers. Rules may also name the method of plans itself;
-// the default does not stand for what they say of it.
-func (e *Engine) foresee(from, via string, args []byte, why string) policy.Decision {
-	p, err := plan.Parse(args)
+// foresee judges all calls that a plan covers, which is asked for by a call of its own. Rules may
+// name the method of that, too; the default does not stand for what they say of it.
+func (e *Engine) foresee(own policy.Call) policy.Decision {
+	p, err := plan.Parse(own.Args)
 	if err != nil {
 		return policy.Decision{Method: plan.Method} // which denies
 	}
 	var calls []policy.Call
-	own := e.described(from, via, plan.Method, "", args, nil, why)
 	if d := e.policy.Decide(own, &e.ledger); d.Line != 0 && d.Verdict != policy.Allow {
 		calls = append(calls, own)
 	}
 	for _, road := range []string{"request", "proposal"} {
 		calls = append(calls, p.Calls(func(tool string, args []byte) policy.Call {
-			return e.described(from, road, "tools/call", tool, args, nil, why)
+			return e.described(own.From, road, "tools/call", tool, args, nil, own.Why)
 		})...)
 	}
 	d := e.policy.Foresee(calls, &e.ledger)
 	for _, tool := range p.Tools() {
-		if t := e.server.tools.Tools[tool]; t == nil || t.First != t.Print {
+		if t := e.server.tools.Tools[tool]; t == nil || t.Changed() {
 			d = e.policy.Pinned(d)
 		}
 	}

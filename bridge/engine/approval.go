@@ -42,7 +42,7 @@ func (e *Engine) question(c *inflight.Call) {
 		q.Terms.Remember = nil // a participant may have the id of the client when this is not judged
 	}
 	if t := e.server.tools.Tools[c.Key]; t != nil && c.Tool() != "" {
-		q.Fingerprint, q.Changed = t.Print, t.First != t.Print && e.policy.Server.Pin != "off"
+		q.Fingerprint, q.Changed = t.Print, t.Changed() && e.policy.Server.Pin != "off"
 		q.About, q.Hints = t.About, t.Hints
 	}
 	switch {

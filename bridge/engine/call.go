@@ -294,7 +294,7 @@ func toolOf(env *wire.Envelope) string {
 // (DESIGN 6, server.pin): a server may change a tool after it was allowed.
 func (e *Engine) pinned(c *inflight.Call) {
 	t := e.server.tools.Tools[c.Tool()]
-	if c.Tool() == "" || t == nil || t.First == t.Print {
+	if c.Tool() == "" || t == nil || !t.Changed() {
 		return
 	}
 	e.note(record.Record{Event: record.Security, Call: c.Name, Tool: c.Tool(), Reason: "tool_changed"})

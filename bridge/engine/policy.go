@@ -150,11 +150,14 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	if c != nil {
 		e.ledger.GiveBack(c.Hold)
 	}
-	d := e.policy.Decide(e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside, q.Reason), &e.ledger)
+	call := e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside, q.Reason)
+	var d policy.Decision
 	if q.Method == plan.Method {
-		d = e.foresee(q.Caller, q.Via, arguments, q.Reason)
+		d = e.foresee(call)
+	} else {
+		d = e.policy.Decide(call, &e.ledger)
 	}
-	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.First != t.Print {
+	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.Changed() {
 		d = e.policy.Pinned(d)
 	}
 	if c != nil {

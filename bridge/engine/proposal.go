@@ -139,7 +139,7 @@ func (e *Engine) asRequest(env *wire.Envelope) (*wire.Envelope, refusal.Refusal,
 func (e *Engine) startProposed(c *inflight.Call) {
 	e.ledger.GiveBack(c.Hold)
 	c.Beside = e.besideNow(c)
-	c.Decision = e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why), &e.ledger)
+	c.Decision = e.decision(c)
 	e.pinned(c)
 	e.reserve(c, c.Decision)
 	r, refused := e.judged(c.Request)

@@ -236,10 +236,11 @@ func (e *Engine) admit(c *inflight.Call) {
 
 // decision is what the policy says of a call, or of all calls that a plan covers.
 func (e *Engine) decision(c *inflight.Call) policy.Decision {
+	call := e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why)
 	if c.Method == plan.Method {
-		return e.foresee(c.From, c.Via(), c.Args, c.Why)
+		return e.foresee(call)
 	}
-	return e.policy.Decide(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why), &e.ledger)
+	return e.policy.Decide(call, &e.ledger)
 }
 
 // noRoom says why nothing can be made of a call that the policy does not deny: the

@@ -71,7 +71,7 @@ func (v *verdicts) add(name, verdict string) {
 // standing is what is said of calls of a tool that there is.
 func (e *Engine) standing(from, name string) policy.Standing {
 	s := e.policy.Standing(e.described(from, "request", "tools/call", name, nil, nil, ""))
-	if t := e.server.tools.Tools[name]; t.First != t.Print {
+	if e.server.tools.Tools[name].Changed() {
 		s.Verdict = e.policy.Pinned(policy.Decision{Verdict: s.Verdict}).Verdict
 		if s.Verdict == policy.Deny {
 			s = policy.Standing{Verdict: policy.Deny}

@@ -39,6 +39,9 @@ type tool struct {
 	About  string // how its description begins, as the server wrote it
 }
 
+// Changed reports whether a tool is another than this server listed first under its name.
+func (t *tool) Changed() bool { return t.First != t.Print }
+
 // New is one to which nothing was added.
 func New() Catalog { return Catalog{Tools: map[string]*tool{}, sieve: newSieve(nil)} }
 
