@@ -68,7 +68,7 @@ func TestAProposalDoesNotWaitForWhoIsSilent(t *testing.T) {
 // What is proposed when its own time is over can only be taken back (FINDINGS D7).
 func TestNothingIsProposedAfterItsTime(t *testing.T) {
 	t.Parallel()
-	g, s := participant(t, mew4, []string{"fs", "alice"}, "propose", "echo", "text=x", "--timeout", "3s")
+	g, s := participant(t, mew4, []string{"fs", "alice"}, "propose", "echo", "text=x", "--timeout", "800ms")
 	g.sees("tools/list", "fs", "alice")
 	g.answers("fs", "tools/list", echoTool)
 	g.expect(cancels("alice"))

@@ -35,8 +35,15 @@ func newTab(t *testing.T, browser context.Context, s *web.Server) *tab {
 func loggedIn(t *testing.T, browser context.Context, s *web.Server) *tab {
 	t.Helper()
 	b := newTab(t, browser, s)
-	b.do(chromedp.Navigate(b.link), chromedp.Click("button"), chromedp.WaitVisible("header"))
+	b.logIn()
 	return b
+}
+
+func (b *tab) logIn() {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.link))
+	b.follow("button")
+	b.do(chromedp.WaitVisible("header"))
 }
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -51,6 +58,26 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.at+path), chromedp.WaitVisible("h1"))
+	b.settled()
+}
+
+// settled waits until all of a page has come: what is clicked before then may be another thing by
+// the time that the click arrives.
+func (b *tab) settled() {
+	b.t.Helper()
+	b.until(`document.readyState === "complete"`)
+}
+
+// follow clicks what leads to another page, and waits for that.
+func (b *tab) follow(selector string) {
+	b.t.Helper()
+	b.settled()
+	ctx, cancel := context.WithTimeout(b.ctx, chromium.Patience)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click(selector)); err != nil {
+		b.t.Fatalf("%s: %v, on\n%.3000s", selector, err, b.page())
+	}
+	b.settled()
 }
 
 // seen is what there is to read on a page.

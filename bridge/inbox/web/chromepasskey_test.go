@@ -50,7 +50,7 @@ func withPasskeys(t *testing.T, browser context.Context) (h *inboxtest.Hall, tol
 	s := serve(t, src)
 	b = newTab(t, browser, s)
 	b.at, b.link = strings.Replace(b.at, "127.0.0.1", "localhost", 1), strings.Replace(b.link, "127.0.0.1", "localhost", 1)
-	b.do(chromedp.Navigate(b.link), chromedp.Click("button"), chromedp.WaitVisible("header"))
+	b.logIn()
 	call(b, webauthn.Enable, webauthn.EnableParams{})
 	made := call(b, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
 		Protocol: "ctap2", Transport: "internal", HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}})
@@ -172,7 +172,9 @@ func anAddressHasNoPasskeys(t *testing.T, browser context.Context) {
 		t.Errorf("there is\n%s", page)
 	}
 	b.press("Go there")
-	b.do(chromedp.Click("a#over"), chromedp.Click(`//button[normalize-space()="Continue"]`), chromedp.WaitVisible("header"))
+	b.follow("a#over")
+	b.press("Continue")
+	b.do(chromedp.WaitVisible("header"))
 	b.until(`location.hostname === "localhost"`)
 	b.at = strings.Replace(b.at, "127.0.0.1", "localhost", 1)
 	b.open("/q/notes/" + id)

@@ -39,7 +39,7 @@ func TestPageUnderLoad(t *testing.T) {
 		t.Skip("PAGE_MINUTES says for how long")
 	}
 	l := startLoad(t)
-	l.tab.do(chromedp.Navigate(l.link), chromedp.Click("button"), chromedp.WaitVisible("header"))
+	l.tab.logIn()
 	l.tab.live()
 	var parts sync.WaitGroup
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(minutes*float64(time.Minute)))

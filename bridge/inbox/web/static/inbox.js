@@ -173,7 +173,9 @@ function unlock() {
   for (const d of document.querySelectorAll("details.long")) {
     const box = document.getElementById("box-" + d.dataset.box);
     if (!box) continue;
-    d.addEventListener("toggle", () => { if (d.open) { box.checked = true; check(); } });
+    const look = () => { if (d.open) { box.checked = true; check(); } };
+    d.addEventListener("toggle", look);
+    look(); // it may have been opened before this script came
     box.closest("label").hidden = true;
   }
   check();
