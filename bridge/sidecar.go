@@ -466,11 +466,11 @@ func (s *Sidecar) Calls() uint64 {
 	return s.engine.Calls()
 }
 
-// Here are those in the topic beside us; see [engine.Engine.Here].
-func (s *Sidecar) Here() (ids []string, known bool) {
+// Present are those in the topic beside us; see [engine.Engine.Present].
+func (s *Sidecar) Present() (ids []string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.engine.Here()
+	return s.engine.Present()
 }
 
 // Occupied reports whether the server is at work for a participant, or may be; see

@@ -177,12 +177,12 @@ func readableArgs(args []byte) bool {
 		if err != nil {
 			return errors.Is(err, io.EOF)
 		}
-		in, place := d.StackIndex(d.StackDepth())
+		in, nth := d.StackIndex(d.StackDepth())
 		switch kind := token.Kind(); {
 		case kind == '}' || kind == ']':
 		case kind == '{' || kind == '[':
 			values += 2
-		case in == '{' && place%2 == 1: // a name
+		case in == '{' && nth%2 == 1: // a name
 			if token.String() == "" || token.String() == "*" {
 				return false
 			}

@@ -110,9 +110,9 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 	})
 }
 
-// Here are those whom presence has in the topic beside us, by their ids, in no order; false: we
+// Present are those whom presence has in the topic beside us, by their ids, in no order; false: we
 // have no seat, and so nobody knows.
-func (e *Engine) Here() (ids []string, known bool) {
+func (e *Engine) Present() (ids []string, known bool) {
 	return slices.Collect(maps.Keys(e.room.peers)), e.room.seated
 }
 

@@ -80,9 +80,9 @@ type Status struct {
 
 	Elsewhere string `json:"elsewhere,omitempty"` // why nobody answers here, or resumes the bridge; "": they do
 
-	Halted *Halted `json:"halted,omitempty"`            // nil: it is not
-	Calls  *int    `json:"calls_last_minute,omitempty"` // what was asked of the server, lists too, whatever became of it; nil: not known
-	Here   *Here   `json:"here,omitempty"`              // nil: not known, as without a seat
+	Halted  *Halted  `json:"halted,omitempty"`            // nil: it is not
+	Calls   *int     `json:"calls_last_minute,omitempty"` // what was asked of the server, lists too, whatever became of it; nil: not known
+	Present *Present `json:"here,omitempty"`              // nil: not known, as without a seat
 }
 
 // Halted is how a bridge is halted.

@@ -89,7 +89,7 @@ func (p public) Status(ctx context.Context) (Status, error) {
 	if s.Halted != nil {
 		s.Halted = &Halted{By: s.Halted.By, Since: s.Halted.Since}
 	}
-	s.Server, s.Policy, s.Audit, s.PID, s.Flags, s.Here = "", "", "", 0, nil, nil
+	s.Server, s.Policy, s.Audit, s.PID, s.Flags, s.Present = "", "", "", 0, nil, nil
 	return s, err
 }
 

@@ -41,7 +41,7 @@ var decisions = map[reflect.Type]map[string]string{
 	reflect.TypeFor[inbox.Status](): {
 		"ID": same, "Topic": same, "Gateway": same, "Dialect": same, "Seated": same, "Server": hidden, "ServerUp": same, "Pending": same,
 		"Policy": hidden, "Flags": hidden, "PolicyHash": same, "PolicyErr": redacted, "Audit": hidden, "AuditOK": same, "PID": hidden, "Version": same,
-		"Halted": redacted, "Calls": same, "Here": hidden, "Elsewhere": same,
+		"Halted": redacted, "Calls": same, "Present": hidden, "Elsewhere": same,
 	},
 	reflect.TypeFor[inbox.Event](): {"Event": same, "ID": same, "Because": redacted, "By": same},
 }
@@ -94,7 +94,7 @@ func (h troubled) Status(ctx context.Context) (inbox.Status, error) {
 	s, err := h.Hall.Status(ctx)
 	s.Halted = &inbox.Halted{By: "local", Reason: secret}
 	s.Flags = []string{"--allow " + secret}
-	s.Here = inbox.HereOf([]string{secret})
+	s.Present = inbox.PresentOf([]string{secret})
 	s.PolicyErr = "policy.yaml:3: no rule is called " + secret
 	return s, err
 }

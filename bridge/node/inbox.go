@@ -160,8 +160,8 @@ func (l *localInbox) Status(context.Context) (inbox.Status, error) {
 	s.ID, s.Topic = p.id, p.topic
 	s.Gateway, _ = p.where()
 	s.Halted = shownHalt(p.sidecar.Halted())
-	if ids, known := p.sidecar.Here(); known {
-		s.Here = inbox.HereOf(ids)
+	if ids, known := p.sidecar.Present(); known {
+		s.Present = inbox.PresentOf(ids)
 	}
 	if p.pace != nil {
 		calls := p.pace.minute(p.sidecar.Calls())

@@ -17,7 +17,7 @@ type plan struct {
 	order uint64
 	outer bool // comes from outside: may happen while records are being written
 	do    func()
-	place int
+	index int
 }
 
 func (a *agenda) add(at time.Duration, outer bool, do func()) *plan {
@@ -30,8 +30,8 @@ func (a *agenda) add(at time.Duration, outer bool, do func()) *plan {
 func (a *agenda) next() *plan { return heap.Pop(&a.heap).(*plan) }
 
 func (a *agenda) drop(p *plan) {
-	if p != nil && p.place >= 0 {
-		heap.Remove(&a.heap, p.place)
+	if p != nil && p.index >= 0 {
+		heap.Remove(&a.heap, p.index)
 	}
 }
 
@@ -57,12 +57,12 @@ func (h plans) Less(i, j int) bool { return h[i].before(h[j]) }
 
 func (h plans) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 
 func (h *plans) Push(x any) {
 	p := x.(*plan)
-	p.place = len(*h)
+	p.index = len(*h)
 	*h = append(*h, p)
 }
 
@@ -71,6 +71,6 @@ func (h *plans) Pop() any {
 	p := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	p.place = -1
+	p.index = -1
 	return p
 }

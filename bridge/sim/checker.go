@@ -109,7 +109,7 @@ func (c *checker) stopped() bool { return len(c.violations) > 0 }
 func (c *checker) reloaded(b *rulebook) {
 	if len(c.books) > 0 && c.inForce().surelyLooser(b) { // what is stricter in anything ends all plans that count; another is judged by it before it does (seed 15409)
 		maps.DeleteFunc(c.given, func(_ string, l *planned) bool { return l.begun })
-		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return isWider(g.keep) })
+		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return coversMore(g.keep) })
 	}
 	c.books = append(c.books, b)
 	for _, cl := range c.order {

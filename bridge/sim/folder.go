@@ -9,5 +9,5 @@ func inFolder(note, folder string) bool {
 	return strings.HasPrefix(note, folder+"/") && strings.HasPrefix(note, link) == strings.HasPrefix(folder, link)
 }
 
-// isWider: a yes kept so is for more than the same arguments.
-func isWider(keep string) bool { return keep == "folder" || keep == "tool" }
+// coversMore: a yes kept so is for more than the same arguments.
+func coversMore(keep string) bool { return keep == "folder" || keep == "tool" }

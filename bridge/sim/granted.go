@@ -45,7 +45,7 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 			n++
 		}
 	}
-	args := g.args == string(cl.args) && g.beside == cl.beside && g.keep != "folder" || isWider(g.keep) && g.beside == "" && cl.beside == "" && likeNames(g.args, string(cl.args)) &&
+	args := g.args == string(cl.args) && g.beside == cl.beside && g.keep != "folder" || coversMore(g.keep) && g.beside == "" && cl.beside == "" && likeNames(g.args, string(cl.args)) &&
 		(g.keep == "tool" || inFolder(noteOf(string(cl.args)), path.Dir(noteOf(g.args))))
 	same := g.version == cl.version || c.listedLate && g.version == c.listedSure[cl.tool]
 	return same && g.caller == cl.from && g.tool == cl.tool && args && slices.ContainsFunc(g.vias, func(via string) bool { return slices.Contains(cl.vias, via) }) &&
@@ -107,7 +107,7 @@ func (c *checker) remember(cl *claim, r record.Record) {
 	}
 	if len(g.by) > 0 {
 		c.grants = append(c.grants, g)
-		if isWider(g.keep) {
+		if coversMore(g.keep) {
 			return
 		}
 		g.keep = "session" // what the file cannot say is kept no longer

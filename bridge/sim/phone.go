@@ -89,14 +89,14 @@ func (ph *phone) answers(x channel.Answer) {
 func (ph *phone) seat(sent **rung) func(context.Context, string) (inbox.Inbox, error) {
 	return func(_ context.Context, who string) (inbox.Inbox, error) {
 		if p := ph.w.person(who); p != nil && p.here() {
-			return &place{ph: ph, who: p, sent: sent}, nil
+			return &seatInbox{ph: ph, who: p, sent: sent}, nil
 		}
 		return nil, errors.New("it has no seat in the topic")
 	}
 }
 
-// A place is the inbox of a participant, as far as an answer needs one.
-type place struct {
+// A seatInbox is the inbox of a participant, as far as an answer needs one.
+type seatInbox struct {
 	inbox.Inbox
 	ph   *phone
 	who  *person
@@ -104,14 +104,14 @@ type place struct {
 }
 
 // List lists what is open there.
-func (s *place) List(context.Context, bool) (all []approval.Summary, err error) {
+func (s *seatInbox) List(context.Context, bool) (all []approval.Summary, err error) {
 	for _, r := range s.ph.open[s.who.id] {
 		all = append(all, r.View.Summary)
 	}
 	return all, nil
 }
 
-func (s *place) find(id string) (*rung, error) {
+func (s *seatInbox) find(id string) (*rung, error) {
 	open := s.ph.open[s.who.id]
 	if i := slices.IndexFunc(open, func(r *rung) bool { return r.View.ID == id }); i >= 0 {
 		return open[i], nil
@@ -120,7 +120,7 @@ func (s *place) find(id string) (*rung, error) {
 }
 
 // Show shows one.
-func (s *place) Show(_ context.Context, id string) (approval.View, error) {
+func (s *seatInbox) Show(_ context.Context, id string) (approval.View, error) {
 	r, err := s.find(id)
 	if err != nil {
 		return approval.View{}, err
@@ -129,7 +129,7 @@ func (s *place) Show(_ context.Context, id string) (approval.View, error) {
 }
 
 // Decide says it in the topic.
-func (s *place) Decide(_ context.Context, x inbox.Decision) (inbox.Outcome, error) {
+func (s *seatInbox) Decide(_ context.Context, x inbox.Decision) (inbox.Outcome, error) {
 	r, err := s.find(x.ID)
 	if err != nil {
 		return inbox.Outcome{}, err

@@ -85,7 +85,7 @@ func (c *checker) mayBeNo(raw []byte) {
 func (c *checker) offered(cl *claim) way {
 	w := cl.terms(cl.book)
 	if len(c.booksSince(cl)) > 1 || cl.beside != "" || len(cl.corr) > 0 { // what another policy may deny a part of is offered no more
-		w.remember = slices.DeleteFunc(slices.Clone(w.remember), isWider)
+		w.remember = slices.DeleteFunc(slices.Clone(w.remember), coversMore)
 	}
 	for _, b := range c.booksSince(cl) {
 		now := c.held(cl, b)

@@ -193,14 +193,14 @@ func by(s approval.Settled) string {
 // Status and the following are those of [inbox.Publisher].
 func (h *Hall) Status(context.Context) (inbox.Status, error) {
 	calls := int(h.Calls.Load())
-	return inbox.Status{Halted: h.haltedAs(), Calls: &calls, Here: h.present(), ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
+	return inbox.Status{Halted: h.haltedAs(), Calls: &calls, Present: h.present(), ID: h.id, Topic: "lobby", Gateway: "ws://127.0.0.1:7420", Dialect: "mcpx/v0.1", Seated: true, Server: h.Command,
 		ServerUp: true, Pending: len(h.questions()), Policy: "/etc/policy.yaml", Audit: "/var/audit.jsonl", AuditOK: true, PID: 1, Version: "test"}, nil
 }
 
-func (h *Hall) present() *inbox.Here {
+func (h *Hall) present() *inbox.Present {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return inbox.HereOf(slices.Collect(maps.Keys(h.here)))
+	return inbox.PresentOf(slices.Collect(maps.Keys(h.here)))
 }
 
 func (h *Hall) haltedAs() *inbox.Halted {

@@ -129,6 +129,6 @@ func (s *Server) settled(ctx context.Context, src *Source, id, digest string, fo
 		return "counted; others must agree too"
 	}
 	how := ended(outcome)
-	s.end(place{src.Key, id}, how)
+	s.end(questionID{src.Key, id}, how)
 	return how
 }

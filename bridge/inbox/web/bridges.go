@@ -54,14 +54,14 @@ func traffic(s *inbox.Status) piece {
 	if s.Calls != nil {
 		calls = fact("Last minute", text.Counted(*s.Calls, "call"))
 	}
-	if s.Here != nil {
-		here = pieces{element("dt", words("In the topic")), element("dd", present(s.Here))}
+	if s.Present != nil {
+		here = pieces{element("dt", words("In the topic")), element("dd", present(s.Present))}
 	}
 	return element("dl", calls, here)
 }
 
 // present are the participants of a topic, by the names that they have given themselves.
-func present(here *inbox.Here) piece {
+func present(here *inbox.Present) piece {
 	if here.All == 0 {
 		return words("nobody else")
 	}

@@ -44,9 +44,9 @@ func warnings(v *approval.View) piece {
 
 // A confirmation is what stands at a question whose yes takes a passkey.
 type confirmation struct {
-	said piece // at its buttons
-	over piece // a way to where the yes can be said
-	here bool  // it can be said here
+	said   piece // at its buttons
+	over   piece // a way to where the yes counts
+	counts bool  // one that is said here does
 }
 
 // form answers the question. Its first button is none, so that Enter in a field presses
@@ -57,15 +57,15 @@ func form(src *Source, v *approval.View, long []string, confirm confirmation) pi
 		return element("p", class("warn"), words("This is "+v.Elsewhere+"."))
 	}
 	return element("form", id("answer"), attribute{"method", "post"}, action(address("q", src.Key, v.ID)), attribute{"aria-label", "Your answer"},
-		when(v.Confirm != "" && confirm.here, lead{"data-passkey", address("sign", src.Key, v.ID)}),
+		when(v.Confirm != "" && confirm.counts, lead{"data-passkey", address("sign", src.Key, v.ID)}),
 		element("fieldset",
 			element("button", flag("disabled"), flag("hidden")),
 			hidden("digest", v.Digest),
-			when(v.Confirm != "" && confirm.here, pieces{hidden("statement", ""), hidden("assertion", "")}),
+			when(v.Confirm != "" && confirm.counts, pieces{hidden("statement", ""), hidden("assertion", "")}),
 			fields(v), remember(v), reason(),
 			element("p", class("lock"), id("lock"), when(len(long) > 0, words(fmt.Sprintf("Allow works once you have opened %s above.", text.Counted(len(long), "long value"))))),
 			confirm.said,
-			element("div", class("buttons"), when(confirm.here, do("allow", allows(v), "primary", false)), do("deny", "Deny", "no", true)),
+			element("div", class("buttons"), when(confirm.counts, do("allow", allows(v), "primary", false)), do("deny", "Deny", "no", true)),
 			delegate(v)))
 }
 

@@ -66,12 +66,12 @@ type found struct {
 
 	mu      sync.Mutex
 	sources map[string]*Source
-	ended   map[place]string // in words
-	order   []place          // of ended, the oldest first
+	ended   map[questionID]string // in words
+	order   []questionID          // of ended, the oldest first
 }
 
-// A place is that of a question.
-type place struct{ bridge, id string }
+// A questionID is that of a question among those of all bridges.
+type questionID struct{ bridge, id string }
 
 // mostEnded is how many ended questions are remembered.
 const mostEnded = 1000
@@ -119,7 +119,7 @@ func (f *found) listen(ctx context.Context, src *Source) {
 			return
 		}
 		if e.Event == "closed" {
-			f.end(place{src.Key, e.ID}, e.Because)
+			f.end(questionID{src.Key, e.ID}, e.Because)
 		}
 		f.post(src, e)
 	}
@@ -133,7 +133,7 @@ func (f *found) add(src *Source) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sources == nil {
-		f.sources, f.ended = map[string]*Source{}, map[place]string{}
+		f.sources, f.ended = map[string]*Source{}, map[questionID]string{}
 	}
 	f.sources[src.Key] = src
 }
@@ -172,7 +172,7 @@ func (f *found) all() (all []*Source) {
 }
 
 // end remembers how a question ended.
-func (f *found) end(at place, how string) {
+func (f *found) end(at questionID, how string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, was := f.ended[at]; !was {
@@ -186,7 +186,7 @@ func (f *found) end(at place, how string) {
 }
 
 // ending is how a question ended, "" if that is not known.
-func (f *found) ending(at place) string {
+func (f *found) ending(at questionID) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ended[at]

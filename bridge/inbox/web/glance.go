@@ -24,13 +24,13 @@ const mostGlances = 1000
 // glances are those of questions that were listed.
 type glances struct {
 	mu   sync.Mutex
-	kept map[place]glance
+	kept map[questionID]glance
 }
 
 // of looks at a question once: its bridge has everybody wait while it puts a long one together,
 // and a list is asked for again with each event. It reports false for one that has ended by now.
 func (g *glances) of(ctx context.Context, src *Source, q *approval.Summary, look func(*approval.View) glance) (one glance, ok bool) {
-	at := place{src.Key, q.ID}
+	at := questionID{src.Key, q.ID}
 	g.mu.Lock()
 	one = g.kept[at]
 	g.mu.Unlock()
@@ -45,7 +45,7 @@ func (g *glances) of(ctx context.Context, src *Source, q *approval.Summary, look
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.kept == nil || len(g.kept) == mostGlances {
-		g.kept = map[place]glance{}
+		g.kept = map[questionID]glance{}
 	}
 	g.kept[at] = one
 	return one, true

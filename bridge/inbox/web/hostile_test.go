@@ -96,7 +96,7 @@ func TestNothingElseThatOthersWroteHidesOrTurnsText(t *testing.T) {
 	log := record(t, `"event":"decided","call":"`+evil+`","from":"`+evil+`","tool":"`+evil+`","verdict":"allow","by":["`+evil+`"],"rule":"`+evil+`","reason":"`+evil+`"`)
 	h := inboxtest.New("notes")
 	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
-	status := inbox.Status{ID: evil, Topic: evil, Server: evil, Gateway: evil, PolicyErr: evil, Policy: evil, Flags: []string{evil}, Audit: log, AuditOK: true, Here: &inbox.Here{Names: []string{evil}, All: 1}}
+	status := inbox.Status{ID: evil, Topic: evil, Server: evil, Gateway: evil, PolicyErr: evil, Policy: evil, Flags: []string{evil}, Audit: log, AuditOK: true, Present: &inbox.Present{Names: []string{evil}, All: 1}}
 	b := within(t, serve(t, &web.Source{Inbox: recorded{h, status}, Key: "notes", Label: evil}))
 	for _, at := range []string{"/", "/q/notes/" + id, "/alike/notes/" + id, "/bridges", "/remembered", "/history", "/history?q=" + url.QueryEscape(evil), "/history?bridge=notes&call=" + url.QueryEscape(evil)} {
 		page := b.get(at).body

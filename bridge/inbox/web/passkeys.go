@@ -236,11 +236,11 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) {
 func (s *Server) confirms(r *http.Request, src *Source, v *approval.View) confirmation {
 	switch {
 	case v.Confirm == "":
-		return confirmation{here: true}
+		return confirmation{counts: true}
 	case src.passkeys() == nil:
 		return confirmation{said: element("p", class("warn"), words("A yes to this takes a passkey, on the bridge's own page. "+ownLink+" Here you can deny it."))}
 	case !s.byName(r):
 		return confirmation{said: element("div", class("warn"), words("A yes to this takes a passkey.")), over: s.moveOver()}
 	}
-	return confirmation{here: true, said: element("p", class("calm"), words("A yes to this takes a "), element("a", href("/passkeys"), words("passkey")), words(", which signs all of what is shown here."))}
+	return confirmation{counts: true, said: element("p", class("calm"), words("A yes to this takes a "), element("a", href("/passkeys"), words("passkey")), words(", which signs all of what is shown here."))}
 }

@@ -20,7 +20,7 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request) {
 
 // show shows a question, under what is wrong with an answer to it.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong string) {
-	at := place{r.PathValue("bridge"), r.PathValue("id")}
+	at := questionID{r.PathValue("bridge"), r.PathValue("id")}
 	src := s.source(at.bridge)
 	if src == nil {
 		s.page(w, r, http.StatusNotFound, s.over(at, strings.TrimSpace("This bridge does not run any more. "+wrong)))
@@ -41,7 +41,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, wrong 
 }
 
 // over is a question that waits for no answer any more.
-func (s *Server) over(at place, wrong string) sheet {
+func (s *Server) over(at questionID, wrong string) sheet {
 	how := s.ending(at)
 	title := "This question is closed"
 	return sheet{title: title, on: "/", body: pieces{
@@ -149,7 +149,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.show(w, r, http.StatusBadRequest, "The answer could not be read, and nothing was decided.")
 		return
 	}
-	at := place{r.PathValue("bridge"), r.PathValue("id")}
+	at := questionID{r.PathValue("bridge"), r.PathValue("id")}
 	src := s.source(at.bridge)
 	if src == nil {
 		s.show(w, r, http.StatusNotFound, "Nothing was decided.")

@@ -13,7 +13,7 @@ func TestWhoIsHereIsBoundedAndSafeToShow(t *testing.T) {
 	for i := range 60 {
 		ids = append(ids, fmt.Sprintf("x%02d", i))
 	}
-	h := inbox.HereOf(ids)
+	h := inbox.PresentOf(ids)
 	if h.All != 63 || len(h.Names) != 50 {
 		t.Fatalf("%d of %d", len(h.Names), h.All)
 	}
