@@ -119,15 +119,26 @@ func (b *Book) Use(a *Assertion, statement []byte, origin, log string) (Credenti
 	if err != nil {
 		return Credential{}, err
 	}
+	c, err := Use(all, a, statement, origin, log)
+	switch {
+	case c == nil:
+		return Credential{}, err
+	case err != nil:
+		return *c, err
+	}
+	return *c, b.write(all)
+}
+
+// Use is what [Book.Use] does with passkeys that are read, and leaves the new counter in the one
+// that signed. The Credential is nil where none of all made the assertion.
+func Use(all []Credential, a *Assertion, statement []byte, origin, log string) (*Credential, error) {
 	i := slices.IndexFunc(all, func(c Credential) bool { return bytes.Equal(c.ID, a.Credential) })
 	if i < 0 {
-		return Credential{}, errors.New("it is by a passkey that is not enrolled at this bridge")
+		return nil, errors.New("it is by a passkey that is not enrolled at this bridge")
 	}
-	if all[i].Log != log {
-		return all[i], errors.New("it was enrolled on another record than this bridge keeps: remove it, and enrol it again")
+	c := &all[i]
+	if c.Log != log {
+		return c, errors.New("it was enrolled on another record than this bridge keeps: remove it, and enrol it again")
 	}
-	if err := all[i].Verify(a, statement, origin); err != nil {
-		return all[i], err
-	}
-	return all[i], b.write(all)
+	return c, c.Verify(a, statement, origin)
 }

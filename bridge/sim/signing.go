@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"encoding/binary"
-	"slices"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/passkey"
@@ -103,17 +101,14 @@ func (k *keys) sign(statement []byte, well bool) (signed *approval.Signed, genui
 	return k.use(&now), genuine
 }
 
-// use does what a book of passkeys does.
+// use does what the bridge's page does with a signature. What counts is for the checker to know.
 func (k *keys) use(s *sealed) *approval.Signed {
 	signed := &approval.Signed{Statement: s.statement}
-	i := slices.IndexFunc(k.enrolled, func(c passkey.Credential) bool { return bytes.Equal(c.ID, s.said.Credential) })
-	if i < 0 {
-		signed.Problem = "it is by a passkey that is not enrolled"
-		return signed
-	}
-	signed.Proof = k.enrolled[i].Prove(&s.said, s.statement)
-	if err := k.enrolled[i].Verify(&s.said, s.statement, passkeytest.Origin); err != nil {
+	key, err := passkey.Use(k.enrolled, &s.said, s.statement, passkeytest.Origin, "")
+	if err != nil {
 		signed.Problem = err.Error()
+	} else {
+		signed.Proof = key.Prove(&s.said, s.statement)
 	}
 	return signed
 }
