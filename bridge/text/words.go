@@ -77,6 +77,19 @@ func Fill(s, indent string, columns int) string {
 // spaces.
 func Words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
+// Uncounted says why an answer counts for nothing; reason is the word for it in the record.
+func Uncounted(reason string) string {
+	switch reason {
+	case "unconfirmed":
+		return "no passkey has signed it"
+	case "bad_passkey":
+		return "no passkey that is known here has signed it"
+	case "other_signed":
+		return "signed was not what would run, or it was used before"
+	}
+	return Words(reason)
+}
+
 // Person is somebody who is asked or decided, in words for who sits elsewhere: name is that
 // which policies have.
 func Person(name string) string {

@@ -115,7 +115,7 @@ func (p *program) explainRecorded(cmd *cobra.Command, now *policy.Policy, args [
 	if err != nil {
 		return err
 	}
-	for _, doubt := range found.Doubts(now, now) {
+	for _, doubt := range found.Doubts(now) {
 		p.log.Warn(doubt)
 	}
 	return p.explain(now, c, found.Records)

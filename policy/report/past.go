@@ -85,8 +85,9 @@ func (all *Past) Calls() []policy.Call {
 	return all.calls
 }
 
-// Doubts are what makes a comparison less than certain.
-func (all *Past) Doubts(before, after *policy.Policy) (said []string) {
+// Doubts are what makes less than certain what policies say of the calls, where nobody has asked
+// the server what it says of its tools.
+func (all *Past) Doubts(by ...*policy.Policy) (said []string) {
 	for _, d := range []struct {
 		n    int
 		what string
@@ -102,7 +103,7 @@ func (all *Past) Doubts(before, after *policy.Policy) (said []string) {
 	if all.garbled > 0 {
 		said = append(said, text.Counted(all.garbled, "line")+" of the log cannot be read: mcpx-bridge audit verify says more")
 	}
-	if before.Server.TrustHints || after.Server.TrustHints {
+	if slices.ContainsFunc(by, func(p *policy.Policy) bool { return p.Server.TrustHints }) {
 		said = append(said, "the hints of tools are not on record: every tool counts as one that says nothing of itself")
 	}
 	return said

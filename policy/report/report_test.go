@@ -170,7 +170,7 @@ func TestOnlyTheNewestPastCallsAreCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if doubts := all.Doubts(now, now); len(doubts) != 1 || doubts[0] != fmt.Sprintf("%d past calls left out: there are too many", n-report.MostPast) {
+	if doubts := all.Doubts(now); len(doubts) != 1 || doubts[0] != fmt.Sprintf("%d past calls left out: there are too many", n-report.MostPast) {
 		t.Errorf("%q", doubts)
 	}
 }

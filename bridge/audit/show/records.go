@@ -233,6 +233,9 @@ func goesWithoutSaying(r *audit.Record, name string, value []byte) bool {
 
 // sentence says the gist of a record, and which members it has used.
 func sentence(r *audit.Record) (string, []string) {
+	if r.Event == "foreign_answer" && r.Reason != "" {
+		return "counts for nothing: " + text.Cell(text.Uncounted(r.Reason)), []string{"reason"}
+	}
 	what := text.Cell(cmp.Or(r.Tool, r.Method))
 	if what == "" || r.From == "" {
 		return "", nil

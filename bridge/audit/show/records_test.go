@@ -127,6 +127,16 @@ func TestWhoDecidedIsOnTheScreen(t *testing.T) {
 	}
 }
 
+// A reader of the record need not know the words that scripts do.
+func TestWhyAnAnswerCountsForNothingIsSaidInWords(t *testing.T) {
+	for reason, want := range map[string]string{"unconfirmed": "counts for nothing: no passkey has signed it", "wrong_sender": "counts for nothing: wrong sender"} {
+		r := audit.ReadRecord(audit.Line{Text: []byte(`{"seq":9,"event":"foreign_answer","question":"0815","by":["ann"],"reason":"` + reason + `"}`)})
+		if got := show.Words(&r); !strings.Contains(got, want+"  ") || strings.Contains(got, reason) {
+			t.Errorf("%s is shown as %q", reason, got)
+		}
+	}
+}
+
 // Whatever a line of an audit log says, it is shown as one line, in a narrow terminal as some.
 func FuzzRecord(f *testing.F) {
 	for _, line := range []string{

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/audit/show"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
-	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/policy/report"
 )
 
@@ -142,7 +141,7 @@ func decision(one *show.Found, of url.Values, now time.Time) piece {
 		about = append(about, "rule "+r.Rule)
 	}
 	if r.Reason != "" {
-		about = append(about, text.Words(r.Reason))
+		about = append(about, text.Uncounted(r.Reason))
 	}
 	what := cmp.Or(r.Tool, r.Method)
 	return element("li", clock(r.At, now), element("span", class("verdict v-"+tone(said)), words(text.Words(said))),
@@ -219,7 +218,7 @@ func (s *Server) explain(ctx context.Context, in inbox.Explainer, status *inbox.
 	if err != nil {
 		return "", nil, err
 	}
-	for _, doubt := range found.Doubts(&policy.Policy{}, &policy.Policy{}) {
+	for _, doubt := range found.Doubts() { // the bridge knows what its server says of tools
 		doubts = append(doubts, sentence(errors.New(doubt)))
 	}
 	said, err = in.Explain(ctx, inbox.Call{From: c.From, Via: c.Via, Method: c.Method, Tool: c.Tool, Args: c.Args, Beside: c.Beside, Why: c.Why, At: c.Now})

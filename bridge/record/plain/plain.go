@@ -100,7 +100,7 @@ func Words(r *record.Record) string {
 	case record.LateAnswer:
 		return "a late answer of " + who(r) + " counts for nothing (" + text.Words(cmp.Or(r.Reason, "not_open")) + ")" + question(r)
 	case record.ForeignAnswer:
-		return "an answer of " + who(r) + " counts for nothing (" + text.Words(r.Reason) + ")" + question(r)
+		return "an answer of " + who(r) + " counts for nothing (" + text.Uncounted(r.Reason) + ")" + question(r)
 	case record.Security:
 		return securityInWords(r, what)
 	case record.Decided:
