@@ -26,7 +26,7 @@ type Terms struct {
 
 	Delegate *Delegate // nil: nobody may pass the question on
 	Edit     []Edit    // what approvers may change, by name of field
-	Remember []string  // which of "once", "session", "folder", "tool" and "always" an answer may choose
+	Remember []string  // which of Memories an answer may choose
 	Folder   string    // a JSON pointer like /path: the argument whose folder "folder" is; "" with that alone
 	Confirm  string    // what a yes takes besides: "passkey", or "" for nothing
 
@@ -35,6 +35,13 @@ type Terms struct {
 
 // Passkey is the Terms.Confirm with which a yes counts only if a passkey signed it.
 const Passkey = "passkey"
+
+// Memories are the words for how far a yes may reach, as Terms.Remember has them: for this call
+// alone, or for the same of its caller in this session, and what CoversMore, up to the same always.
+func Memories() []string { return slices.Clone(memories) }
+
+// CoversMore reports whether a yes that is remembered so lets other calls run than the same.
+func CoversMore(memory string) bool { return memory == "folder" || memory == "tool" }
 
 // Delegate says to whom an approver may pass a question on, and how often.
 type Delegate struct {

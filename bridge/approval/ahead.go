@@ -29,13 +29,10 @@ const (
 	notOffered = "not_offered" // the terms do not offer to remember it that long
 )
 
-// The wider of what may be remembered, from the narrower on.
-var wider = []string{"folder", "tool"}
-
-// Around is what a yes to a question would cover that is remembered by one of the words
-// "folder" and "tool"; nil where that cannot be offered, or for another word.
+// Around is what a yes to a question would cover that is remembered by a word that
+// [policy.CoversMore]; nil where that cannot be offered, or for another word.
 func (q *Question) Around(word string) *plan.Plan {
-	if !slices.Contains(wider, word) || q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Host || q.Unverified {
+	if !policy.CoversMore(word) || q.Method != toolsCall || len(q.Beside) > 0 || q.Proposer != "" || q.Host || q.Unverified {
 		return nil
 	}
 	if word == "folder" {

@@ -399,8 +399,8 @@ func (q *Elicited) form(e *elicitation) {
 		}
 	}
 	if p, ok := e.property("remember"); ok {
-		for _, word := range []string{"once", "session", "always"} { // of what is wider it is not said apart what it covers
-			if slices.ContainsFunc(p.Enum, isWord(word)) {
+		for _, word := range policy.Memories() { // of those that cover more it is not said apart what that is
+			if !policy.CoversMore(word) && slices.ContainsFunc(p.Enum, isWord(word)) {
 				q.View.Remember = append(q.View.Remember, word)
 			}
 		}

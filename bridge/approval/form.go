@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // params are those of the elicitation/create that puts the question before a
@@ -152,7 +153,7 @@ func (p *pending) schema(v *View) []byte {
 	}
 	if len(v.Remember) > 0 {
 		covers := "For this caller, this tool and exactly these arguments"
-		if slices.ContainsFunc(v.Remember, func(word string) bool { return slices.Contains(wider, word) }) {
+		if slices.ContainsFunc(v.Remember, policy.CoversMore) {
 			covers = "For this caller and this tool"
 		}
 		properties.put("remember", newProperty("string", "Remember this answer (optional)", covers+v.meanings(), v.Remember...))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // maxGrants bounds what is remembered.
@@ -17,8 +18,8 @@ const maxGrants = 1000
 // there is nothing to choose.
 func (p *pending) offersToKeep() []string {
 	var kept []string
-	for _, k := range [...]string{"once", "session", "folder", "tool", "always"} {
-		if k == "once" || slices.Contains(p.q.Terms.Remember, k) && (!slices.Contains(wider, k) || p.q.Around(k) != nil) {
+	for _, k := range policy.Memories() {
+		if k == "once" || slices.Contains(p.q.Terms.Remember, k) && (!policy.CoversMore(k) || p.q.Around(k) != nil) {
 			kept = append(kept, k)
 		}
 	}

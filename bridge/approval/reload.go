@@ -28,7 +28,7 @@ func (d *Desk) Judged(now time.Time, id string, v policy.Decision) []Act {
 	}
 	// Another policy hides other arguments, and may deny part of what a wider yes covers.
 	p.drafts, p.published = nil, nil
-	p.q.Terms.Remember = slices.DeleteFunc(slices.Clone(p.q.Terms.Remember), func(k string) bool { return slices.Contains(wider, k) })
+	p.q.Terms.Remember = slices.DeleteFunc(slices.Clone(p.q.Terms.Remember), policy.CoversMore)
 	switch {
 	case v.Verdict == policy.Allow:
 	case v.Verdict == policy.Ask && v.Ask != nil:

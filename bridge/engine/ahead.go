@@ -101,7 +101,7 @@ func (e *Engine) planChanged(q *approval.Question) bool {
 func (e *Engine) offerWider(q *approval.Question) {
 	var all []string
 	for _, word := range q.Terms.Remember {
-		if around := q.Around(word); around == nil && word != "folder" && word != "tool" || around != nil && !e.deniesSome(q, around) {
+		if around := q.Around(word); around == nil && !policy.CoversMore(word) || around != nil && !e.deniesSome(q, around) {
 			all = append(all, word)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/token"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
 // shells are those a completion script can be written for.
@@ -80,7 +81,7 @@ func completeFlags(root *cobra.Command) {
 		"log-format":     {"text", "json"},
 		"log-level":      {"debug", "info", "warn", "error"},
 		"proposal-style": {"auto", "v2", "seed000", "seed001", "chat", "off"},
-		"remember":       {"once", "session", "folder", "tool", "always"},
+		"remember":       policy.Memories(),
 		"role":           token.Roles(),
 		"scope":          {"project", "user", "local"},
 		"style":          {"auto", "v2", "seed000", "seed001", "seed002"},
