@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	token "go/token"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -28,6 +31,7 @@ import (
 type surface struct {
 	name  string
 	rooms []string // the packages that put the question there, and hand in the answer
+	door  string   // of [approval.Door], by which the desk hears of the answer
 	who   string   // who answers there, as policies name them
 	away  bool     // it is not at this machine: what the policy hides is hidden
 	loose bool     // what is no answer there is passed over, and no no
@@ -37,14 +41,15 @@ type surface struct {
 
 // askedAt are all there are; TestEverySurfaceIsInTheTable sees to that.
 var askedAt = []surface{
-	{name: "terminal", rooms: []string{"bridge/prompt"}, who: "local", loose: true, open: (*site).terminal},
-	{name: "socket", rooms: []string{"bridge/inbox/socket", "cmd/mcpx-bridge"}, who: "local", open: (*site).socket},
-	{name: "page", rooms: []string{"bridge/inbox/web"}, who: "local", loose: true, open: (*site).page},
-	{name: "topic", who: "alice", away: true, open: (*site).topic},
-	{name: "telegram", rooms: []string{"bridge/notify"}, who: "alice", away: true, loose: true, open: inChat(telegramChat), start: withChat(telegramChat)},
-	{name: "slack", rooms: []string{"bridge/notify"}, who: "alice", away: true, loose: true, open: inChat(slackChat), start: withChat(slackChat)},
-	{name: "serve", rooms: []string{"bridge/serve"}, who: "alice", away: true, open: (*site).dialog},
-	{name: "card", rooms: []string{"bridge/serve"}, who: "alice", away: true, open: (*site).card},
+	{name: "terminal", door: "Local", rooms: []string{"bridge/prompt"}, who: "local", loose: true, open: (*site).terminal},
+	{name: "socket", door: "Local", rooms: []string{"bridge/inbox/socket", "cmd/mcpx-bridge"}, who: "local", open: (*site).socket},
+	{name: "page", door: "Local", rooms: []string{"bridge/inbox/web"}, who: "local", loose: true, open: (*site).page},
+	{name: "topic", door: "Topic", who: "alice", away: true, open: (*site).topic},
+	{name: "telegram", door: "Topic", rooms: []string{"bridge/notify"}, who: "alice", away: true, loose: true, open: inChat(telegramChat), start: withChat(telegramChat)},
+	{name: "slack", door: "Topic", rooms: []string{"bridge/notify"}, who: "alice", away: true, loose: true, open: inChat(slackChat), start: withChat(slackChat)},
+	{name: "serve", door: "Topic", rooms: []string{"bridge/serve"}, who: "alice", away: true, open: (*site).dialog},
+	{name: "card", door: "Topic", rooms: []string{"bridge/serve"}, who: "alice", away: true, open: (*site).card},
+	{name: "host", door: "Host", rooms: []string{"bridge/engine"}, who: "host", open: (*site).host, start: withClient},
 }
 
 // A hand is somebody at a surface. A nil function is what cannot be done there; the others
@@ -63,8 +68,8 @@ type hand struct {
 	calls    func(args string) string // makes a call of their own
 }
 
-// An asked is a question, as the record has it.
-type asked struct{ from, env, id, short string }
+// An asked is a question, as the record has it. call is what its caller calls it by.
+type asked struct{ from, call, env, id, short string }
 
 // A site is a bridge with a server behind it and a gateway before it, for one surface.
 type site struct {
@@ -79,7 +84,8 @@ type site struct {
 	rules  string // its policy file
 	tools  string // the file of its server's tools
 	seats  map[string]*seat
-	chat   *chatroom // of those surfaces alone
+	chat   *chatroom   // of those surfaces alone
+	client *hostClient // makes all the calls, at that surface alone
 }
 
 // A seat is a participant, and all that they heard.
@@ -188,34 +194,63 @@ func (s *site) hears(id, pattern string) string {
 }
 
 // sends is a call of somebody's.
-func (s *site) sends(from, env, tool, args string) {
+func (s *site) sends(from, call, tool, args string) {
 	s.Helper()
-	s.seat(from).send(d1.request(env, from, "fs", fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":"t"}}}`, env, tool, args)))
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":"t"}}}`, call, tool, args)
+	if s.client != nil {
+		s.client.says(line)
+		return
+	}
+	s.seat(from).send(d1.request(call, from, "fs", line))
 }
 
 // asks makes a call about which somebody is asked.
 func (s *site) asks(from, tool, args string) asked {
 	s.Helper()
-	env := from + "-1"
-	s.sends(from, env, tool, args)
-	return s.question(from, env)
+	call := from + "-1"
+	if s.client != nil {
+		s.client.comesBack()
+	}
+	s.sends(from, call, tool, args)
+	return s.question(from, call)
 }
 
-func (s *site) question(from, env string) asked {
+func (s *site) question(from, call string) asked {
 	s.Helper()
-	e := s.bridge.await(fmt.Sprintf(`{"event":"asked","env":%q}`, env))
-	return asked{from, env, e["question"].(string), e["digest"].(string)}
+	which := fmt.Sprintf(`{"event":"asked","env":%q}`, call)
+	if s.client != nil {
+		which = `{"event":"asked","from":"host"}`
+	}
+	e := s.bridge.await(which)
+	return asked{e["from"].(string), call, e["env"].(string), e["question"].(string), e["digest"].(string)}
 }
 
 // served and refused are how a call ends for its caller.
 func (s *site) served(a asked) {
 	s.Helper()
-	s.hears(a.from, fmt.Sprintf(`{"correlation_id":%q,"payload":{"result":"*"}}`, a.env))
+	if s.client != nil {
+		s.client.hears(fmt.Sprintf(`{"id":%q,"result":{"!isError":true}}`, a.call))
+		return
+	}
+	s.hears(a.from, fmt.Sprintf(`{"correlation_id":%q,"payload":{"result":"*"}}`, a.call))
 }
 
 func (s *site) refused(a asked, code int) {
 	s.Helper()
-	s.hears(a.from, fmt.Sprintf(`{"correlation_id":%q,"payload":{"error":{"code":%d}}}`, a.env, code))
+	if s.client != nil {
+		s.client.hears(fmt.Sprintf(`{"id":%q,"result":{"isError":true,"_meta":{"mcpx/refusal":{"code":%d}}}}`, a.call, code))
+		return
+	}
+	s.hears(a.from, fmt.Sprintf(`{"correlation_id":%q,"payload":{"error":{"code":%d}}}`, a.call, code))
+}
+
+// progress is what the caller is told while it waits.
+func (s *site) progress(a asked) string {
+	s.Helper()
+	if s.client != nil {
+		return s.client.hearsOf(a.short, `{"method":"notifications/progress"}`)
+	}
+	return s.hears(a.from, `{"payload":{"method":"notifications/progress"}}`)
 }
 
 // ran is how many calls the server was given that hold a text.
@@ -231,9 +266,9 @@ func (s *site) ran(part string) (n int) {
 // never shows that nothing runs with a text in it: what is called now is served before.
 func (s *site) never(part string) {
 	s.Helper()
-	env := s.seat("prober").fresh()
-	s.sends("prober", env, "read_file", `{"path":"/probe"}`)
-	s.hears("prober", fmt.Sprintf(`{"correlation_id":%q,"payload":{"result":"*"}}`, env))
+	probe := asked{from: "prober", call: s.seat("prober").fresh()}
+	s.sends(probe.from, probe.call, "read_file", `{"path":"/probe"}`)
+	s.served(probe)
 	if n := s.ran(part); n != 0 {
 		s.Errorf("%s ran %d times\n%s", part, n, s.bridge.about())
 	}
@@ -242,8 +277,12 @@ func (s *site) never(part string) {
 // takesBack ends a question.
 func (s *site) takesBack(a asked) {
 	s.Helper()
-	s.seat(a.from).send(d1.frame(s.seat(a.from).fresh(), a.from, "fs", d1.kind("request", "notifications/cancelled", ""), "",
-		fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%q}}`, a.env)))
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%q}}`, a.call)
+	if s.client != nil {
+		s.client.says(line)
+	} else {
+		s.seat(a.from).send(d1.frame(s.seat(a.from).fresh(), a.from, "fs", d1.kind("request", "notifications/cancelled", ""), "", line))
+	}
 	s.bridge.await(fmt.Sprintf(`{"event":"withdrawn","env":%q}`, a.env))
 }
 
@@ -540,6 +579,8 @@ type rule struct {
 
 const nobodyCalls = "the person at this machine calls nobody: whoever calls from here does so as a participant"
 
+const ofOneDigest = "a dialog is of one digest: a change is a new dialog"
+
 const noForm = "a button says yes or no, and nothing else"
 
 var rules24 = []rule{
@@ -561,7 +602,7 @@ var rules24 = []rule{
 		}
 		s.never("/ai2")
 		return true
-	}, map[string]string{"terminal": nobodyCalls, "socket": nobodyCalls, "page": nobodyCalls}},
+	}, map[string]string{"terminal": nobodyCalls, "socket": nobodyCalls, "page": nobodyCalls, "host": "the client calls, and its person decides: what anybody else calls is not put to them (AI-1 here)"}},
 	{"AI-3", "an answer that names another question is none", func(s *site, h hand) bool {
 		if h.strays == nil {
 			return false
@@ -606,8 +647,12 @@ var rules24 = []rule{
 	{"AI-6 AI-7", "what was shown is what runs, whatever comes under its id meanwhile", func(s *site, h hand) bool {
 		a := s.asks("ai7", "write_file", `{"path":"/ai7","mode":9007199254740993}`)
 		h.sees(a)
-		s.sends(a.from, a.env, "write_file", `{"path":"/swapped"}`)
-		s.bridge.dropped("duplicate_id_different_body")
+		s.sends(a.from, a.call, "write_file", `{"path":"/swapped"}`)
+		if s.client != nil {
+			s.client.hears(fmt.Sprintf(`{"id":%q,"error":{"code":-32600}}`, a.call))
+		} else {
+			s.bridge.dropped("duplicate_id_different_body")
+		}
 		h.says(a, true)
 		s.served(a)
 		if s.ran(`{"path":"/ai7","mode":9007199254740993}`) != 1 || s.ran("/swapped") != 0 {
@@ -641,9 +686,10 @@ var rules24 = []rule{
 	{"AI-9", "a tool that has changed since it was shown does not run", func(s *site, h hand) bool {
 		a := s.asks("ai9", "grow", `{"name":"ai9x"}`)
 		h.sees(a)
+		prober := s.seat("prober")
 		s.offers("Do something else")
 		s.sends("prober", "changed", "notify", `{"kind":"list_changed"}`)
-		if !s.seat("prober").heard.first(`{"payload":{"method":"notifications/tools/list_changed"}}`, patience) {
+		if !prober.heard.first(`{"payload":{"method":"notifications/tools/list_changed"}}`, patience) {
 			s.Fatal("the topic does not hear that a tool has changed")
 		}
 		h.says(a, true)
@@ -694,14 +740,14 @@ var rules24 = []rule{
 		return true
 	}, nil},
 	{"AI-16", "who asks, for what, and the digest that the caller reads too", func(s *site, h hand) bool {
-		a := s.asks("ai16", "write_file", `{"path":"/ai16"}`)
+		a := s.asks("ai16", "write_file", `{"path":"/sixteen"}`)
 		shown := h.sees(a)
-		for _, part := range []string{"ai16", "write_file", "/ai16", "fs", a.short} {
+		for _, part := range []string{a.from, "write_file", "/sixteen", "fs", a.short} {
 			if !strings.Contains(shown, part) {
 				s.Errorf("%s is not in %s", part, shown)
 			}
 		}
-		if told := s.hears(a.from, `{"payload":{"method":"notifications/progress"}}`); !strings.Contains(told, a.short) {
+		if told := s.progress(a); !strings.Contains(told, a.short) {
 			s.Errorf("the caller is told %s", told)
 		}
 		h.says(a, false)
@@ -725,7 +771,7 @@ var rules24 = []rule{
 		h.sees(a)
 		h.passesOn(a, "ai20")
 		s.never(`"progress"`)
-		if s.name == "serve" || s.name == "card" { // where it is read as a no
+		if slices.Contains([]string{"serve", "card", "host"}, s.name) { // where it is read as a no
 			s.refused(a, -31001)
 		} else {
 			s.takesBack(a)
@@ -733,6 +779,9 @@ var rules24 = []rule{
 		return true
 	}, map[string]string{"terminal": "its keys are played in TestPassItOn", "telegram": noForm, "slack": noForm}},
 	{"AI-21", "who proposed is shown, and what was proposed is what runs", func(s *site, h hand) bool {
+		if s.client != nil {
+			return false
+		}
 		s.seat("ai21").send(d1.frame("ai21-1", "ai21", "fs", "mcp/proposal:tools/call:write_file", "", `{"method":"tools/call","params":{"name":"write_file","arguments":{"path":"/ai21"}}}`))
 		a := s.question("ai21", "ai21-1")
 		if shown := h.sees(a); !strings.Contains(shown, "ai21") {
@@ -745,7 +794,7 @@ var rules24 = []rule{
 			s.Errorf("%s", s.bridge.about())
 		}
 		return true
-	}, nil},
+	}, map[string]string{"host": "a client proposes nothing to its server"}},
 	{"AI-22", "an answer from where the question was not shown is none", func(s *site, h hand) bool {
 		if h.unshown == nil {
 			return false
@@ -771,7 +820,7 @@ var rules24 = []rule{
 		h.says(a, true)
 		s.served(a)
 		return true
-	}, map[string]string{"terminal": "the digest's first characters are the yes: a wrong one locks the keys (AI-11 here)", "topic": "the ids of an envelope are of one digest: a change is a new question", "serve": "a dialog is of one digest: a change is a new dialog"}},
+	}, map[string]string{"terminal": "the digest's first characters are the yes: a wrong one locks the keys (AI-11 here)", "topic": "the ids of an envelope are of one digest: a change is a new question", "serve": ofOneDigest, "host": ofOneDigest}},
 	{"AI-24", "what the policy hides does not leave this machine", func(s *site, h hand) bool {
 		a := s.asks("ai24", "echo", `{"secret":"PLANTED"}`)
 		if shown := h.sees(a); strings.Contains(shown, "PLANTED") == s.away {
@@ -853,8 +902,33 @@ var noSurfaces = map[string]string{
 	"bridge/sim":             "is the simulator",
 }
 
+// doors are the constants of [approval.Door].
+func doors(t *testing.T) (names []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "bridge", "approval", "who.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		if of, _ := group.Specs[0].(*ast.ValueSpec).Type.(*ast.Ident); of == nil || of.Name != "Door" {
+			continue
+		}
+		for _, spec := range group.Specs {
+			names = append(names, spec.(*ast.ValueSpec).Names[0].Name)
+		}
+	}
+	if len(names) < 3 {
+		t.Fatalf("the doors are %q", names)
+	}
+	return names
+}
+
 // Whatever shows a question, or hands in an answer, is in the table of surfaces, or is none for a
-// reason; and each rule is played, or is shown where it says.
+// reason; each way to the desk is one's; and each rule is played, or is shown where it says.
 func TestEverySurfaceIsInTheTable(t *testing.T) {
 	at := map[string]bool{}
 	for _, s := range askedAt {
@@ -866,6 +940,11 @@ func TestEverySurfaceIsInTheTable(t *testing.T) {
 		shows := slices.Contains(r.Imports, module+"/bridge/inbox")
 		if shows && !at[r.name()] && noSurfaces[r.name()] == "" {
 			t.Errorf("%s knows of questions: put it into the table of surfaces, or say why it is none", r.name())
+		}
+	}
+	for _, door := range doors(t) {
+		if !slices.ContainsFunc(askedAt, func(s surface) bool { return s.door == door }) {
+			t.Errorf("nobody answers by approval.%s: put who does into the table of surfaces", door)
 		}
 	}
 	tests, told := allTests(t), fmt.Sprint(below)
