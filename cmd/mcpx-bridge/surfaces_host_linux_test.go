@@ -19,9 +19,10 @@ type hostClient struct {
 	args    []string
 	env     []string
 	in      io.WriteCloser
-	heard   *diary // on stdout, of one program after the other
-	asked   int    // by the program that runs now
-	greeted int    // programs
+	heard   *diary            // on stdout, of one program after the other
+	asked   int               // by the program that runs now
+	greeted int               // programs
+	dialogs map[string]string // by the question: the id, quoted
 }
 
 // askedMost is after how many questions the client ends and comes back: one caller puts no more
@@ -32,7 +33,7 @@ const askedMost = 6
 func withClient(s *site, l launch) *sidecar {
 	b := &sidecar{t: s.root, events: newDiary(), stderr: newDiary(), exit: make(chan int, 1), record: filepath.Join(s.home, "given")}
 	l.flags = append(l.flags, "--stdio", "--gate-host")
-	c := &hostClient{site: s, args: l.args(s.root, s.url, b.record), env: append(os.Environ(), "GORACE=atexit_sleep_ms=0"), heard: newDiary()}
+	c := &hostClient{site: s, args: l.args(s.root, s.url, b.record), env: append(os.Environ(), "GORACE=atexit_sleep_ms=0"), heard: newDiary(), dialogs: map[string]string{}}
 	for name, value := range l.env {
 		c.env = append(c.env, name+"="+value)
 	}
@@ -117,16 +118,24 @@ func (c *hostClient) hearsOf(part, pattern string) string {
 	}
 }
 
+// closed waits until the dialog about a question has been taken away, if there was one.
+func (c *hostClient) closed(a asked) {
+	c.Helper()
+	if id := c.dialogs[a.id]; id != "" {
+		c.hears(fmt.Sprintf(`{"method":"notifications/cancelled","params":{"requestId":%s}}`, id))
+	}
+}
+
 // host is the person behind that client.
 func (s *site) host() hand {
 	c := s.client
 	c.greets()
-	dialogs := map[string]string{} // their ids, quoted
-	reply := func(dialog, content string) string {
-		c.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":%s}}`, dialog, content))
+	dialogs := c.dialogs
+	reply := func(dialog, result string) string {
+		c.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, dialog, result))
 		return ""
 	}
-	const allow, deny = `{"decision":"allow"}`, `{"decision":"deny"}`
+	const allow, deny = `{"action":"accept","content":{"decision":"allow"}}`, `{"action":"decline","content":{"decision":"allow"}}`
 	sees := func(a asked) string {
 		line := c.hearsOf(a.short, `{"method":"elicitation/create"}`)
 		dialogs[a.id] = `"` + found(s.T, line, `"id":"([^"]+)"`) + `"`
@@ -137,7 +146,9 @@ func (s *site) host() hand {
 		says: func(a asked, yes bool) string {
 			return reply(dialogs[a.id], map[bool]string{true: allow, false: deny}[yes])
 		},
-		garbles: func(a asked) string { return reply(dialogs[a.id], `{"decision":"true"}`) },
+		garbles: func(a asked) string {
+			return reply(dialogs[a.id], `{"action":"accept","content":{"decision":"deny","decision":"allow"}}`)
+		},
 		strays: func(a asked) string { // in the form of ours, and by what else there is
 			for _, id := range []string{otherDialog(dialogs[a.id], strings.Repeat("0", 8)), otherDialog(dialogs[a.id], a.env), fmt.Sprintf("%q", a.id), fmt.Sprintf("%q", a.call), "1"} {
 				reply(id, allow)
@@ -162,8 +173,8 @@ func (s *site) host() hand {
 			return ""
 		},
 		unshown: func(a asked) string { // from the topic, and at this machine
+			s.answers("alice", a.env, dialogs[a.id], anYes)
 			alice := s.seat("alice")
-			alice.send(d1.frame(alice.fresh(), "alice", "fs", d1.kind("response", "elicitation/create", ""), a.env, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, dialogs[a.id], anYes)))
 			alice.send(d1.request("ai22-probe", "alice", "fs", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/probe"}}}`))
 			s.hears("alice", `{"correlation_id":"ai22-probe","payload":{"result":"*"}}`)
 			here := s.bridge.visit(s.ready)
@@ -174,7 +185,7 @@ func (s *site) host() hand {
 		},
 		idles: func(a asked) {
 			id := dialogs[a.id]
-			yes := `"result":{"action":"accept","content":` + allow + `}`
+			yes := `"result":` + allow
 			for _, line := range []string{
 				`{"jsonrpc":"2.0","id":"idle-0","method":"tools/call","params":{"name":"read_file","arguments":{"decision":"allow","id":` + id + `,` + yes + `}}}`,
 				`{"jsonrpc":"2.0","id":"idle-1","method":"tools/call","params":{"name":"mcpx_approve","arguments":{"id":` + id + `,"approve":true}}}`,
@@ -182,16 +193,16 @@ func (s *site) host() hand {
 				`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":` + id + `,` + yes + `}}`,
 				`[{"jsonrpc":"2.0","id":` + id + `,` + yes + `}]`,
 				`{"jsonrpc":"2.0","id":[` + id + `],` + yes + `}`,
-				`{"jsonrpc":"2.0","id":` + id + `,"Result":{"action":"accept","content":` + allow + `}}x`,
+				`{"jsonrpc":"2.0","id":` + id + `,"Result":` + allow + `}`,
 			} {
 				c.says(line)
 			}
 		},
 		changes: func(a asked, target string) string {
-			return reply(dialogs[a.id], fmt.Sprintf(`{"decision":"allow","target":%q}`, target))
+			return reply(dialogs[a.id], fmt.Sprintf(`{"action":"accept","content":{"decision":"allow","target":%q}}`, target))
 		},
 		passesOn: func(a asked, to string) string {
-			return reply(dialogs[a.id], fmt.Sprintf(`{"decision":"delegate","delegateTo":%q}`, to))
+			return reply(dialogs[a.id], fmt.Sprintf(`{"action":"accept","content":{"decision":"delegate","delegateTo":%q}}`, to))
 		},
 	}
 }

@@ -104,7 +104,7 @@ redact: ["*secret*"]
 proposals: {fulfil: ask}
 asks:
   who:   {of: [WHO], within: 60s}
-  quick: {of: [WHO], within: 1s}
+  quick: {of: [WHO], within: 2s}
   edit:  {of: [WHO], within: 60s, edit: {target: {arg: /target, title: Target, enum: [staging, production]}}}
   pass:  {of: [WHO], within: 60s, delegate: {to: [carol]}}
   carol: {of: [carol], within: 60s}
@@ -280,6 +280,7 @@ func (s *site) takesBack(a asked) {
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%q}}`, a.call)
 	if s.client != nil {
 		s.client.says(line)
+		s.client.closed(a)
 	} else {
 		s.seat(a.from).send(d1.frame(s.seat(a.from).fresh(), a.from, "fs", d1.kind("request", "notifications/cancelled", ""), "", line))
 	}
@@ -434,42 +435,51 @@ func refuse(term *prompttest.Terminal) {
 	term.Types("\r")
 }
 
+// putTo is the question as a participant hears it.
+func (s *site) putTo(who string, a asked) posed {
+	s.Helper()
+	frame := s.hears(who, fmt.Sprintf(`{"to":[%q],"payload":{"method":"elicitation/create","params":{"metadata":{"originalRequest":{"envelopeId":%q}}}}}`, who, a.env))
+	var m struct {
+		ID      string
+		Payload struct{ ID json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(frame), &m); err != nil {
+		s.Fatal(err)
+	}
+	return posed{m.ID, string(m.Payload.ID), who, frame}
+}
+
+// answers is what a participant answers, and to what.
+func (s *site) answers(who, link, rpc, body string) {
+	s.Helper()
+	seat := s.seat(who)
+	seat.send(d1.frame(seat.fresh(), who, "fs", d1.kind("response", "elicitation/create", ""), link, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, rpc, body)))
+}
+
 func (s *site) topic() hand {
 	s.seat("alice")
 	put := map[string]posed{}
 	answer := func(q posed, link, rpc, body string) string {
-		alice := s.seat("alice")
-		alice.send(d1.frame(alice.fresh(), "alice", "fs", d1.kind("response", "elicitation/create", ""), link, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, rpc, body)))
+		s.answers("alice", link, rpc, body)
 		return ""
-	}
-	questionTo := func(who string, a asked) posed {
-		frame := s.hears(who, fmt.Sprintf(`{"to":[%q],"payload":{"method":"elicitation/create","params":{"metadata":{"originalRequest":{"envelopeId":%q}}}}}`, who, a.env))
-		var m struct {
-			ID      string
-			Payload struct{ ID json.RawMessage }
-		}
-		if err := json.Unmarshal([]byte(frame), &m); err != nil {
-			s.Fatal(err)
-		}
-		return posed{m.ID, string(m.Payload.ID), who, frame}
 	}
 	return hand{
 		sees: func(a asked) string {
-			put[a.id] = questionTo("alice", a)
+			put[a.id] = s.putTo("alice", a)
 			return forEyes(s.T, put[a.id].frame)
 		},
 		says:    func(a asked, yes bool) string { return answer(put[a.id], put[a.id].env, put[a.id].id, word(yes)) },
 		garbles: func(a asked) string { return answer(put[a.id], put[a.id].env, put[a.id].id, noWord) },
 		strays:  func(a asked) string { return answer(put[a.id], a.env, `"elicit-`+strings.Repeat("0", 32)+`"`, anYes) },
 		intrudes: func(a asked) string {
-			q := questionTo("carol", a)
+			q := s.putTo("carol", a)
 			return answer(q, q.env, q.id, anYes)
 		},
 		unshown: func(a asked) string { // she has come back, and answers what she was asked before
 			old := put[a.id]
 			s.seat("alice").ws.Close()
 			s.seats["alice"] = s.join("alice")
-			put[a.id] = questionTo("alice", a)
+			put[a.id] = s.putTo("alice", a)
 			return answer(old, old.env, old.id, anYes)
 		},
 		idles: func(a asked) {
@@ -703,6 +713,9 @@ var rules24 = []rule{
 			h.sees(a)
 		}
 		s.refused(a, -31002)
+		if s.client != nil {
+			s.client.closed(a)
+		}
 		if s.name != "serve" {
 			h.says(a, true)
 		}
@@ -775,6 +788,22 @@ var rules24 = []rule{
 			s.refused(a, -31001)
 		} else {
 			s.takesBack(a)
+		}
+		b := s.asks("ai20b", "progress", `{"n":2,"secret":"HIDDEN"}`)
+		h.sees(b)
+		h.passesOn(b, "carol")
+		q := s.putTo("carol", b)
+		if strings.Contains(q.frame, "HIDDEN") {
+			s.Errorf("the topic is shown %s", q.frame)
+		}
+		if s.name != "serve" { // there the dialog has gone with its answer
+			h.says(b, true)
+		}
+		s.never("HIDDEN")
+		s.answers("carol", q.env, q.id, anYes)
+		s.served(b)
+		if s.ran("HIDDEN") != 1 {
+			s.Error("the server was given something else")
 		}
 		return true
 	}, map[string]string{"terminal": "its keys are played in TestPassItOn", "telegram": noForm, "slack": noForm}},
