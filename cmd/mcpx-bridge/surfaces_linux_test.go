@@ -139,7 +139,7 @@ func newSite(t *testing.T, of surface) *site {
 	s.keep(s.rules, strings.ReplaceAll(siteRules, "WHO", of.who))
 	s.offers("Do it")
 	l := launch{env: map[string]string{"MCPX_AUTH_TOKEN": s.token("fs"), "XDG_STATE_HOME": s.home}, rules: []string{"--policy", s.rules},
-		flags: []string{"--inbox", "127.0.0.1:0"}, script: stdiotest.Script{ToolsFile: s.tools}}
+		flags: []string{"--inbox", "127.0.0.1:0", "--audit-sync", "always"}, script: stdiotest.Script{ToolsFile: s.tools}}
 	if of.start != nil {
 		s.bridge = of.start(s, l)
 	} else {
@@ -263,12 +263,19 @@ func (s *site) ran(part string) (n int) {
 	return n
 }
 
-// never shows that nothing runs with a text in it: what is called now is served before.
+// probe is a call that is served; what was said before, and by the server, has been taken then.
+func (s *site) probe() {
+	s.Helper()
+	call := asked{from: "prober", call: s.seat("prober").fresh()}
+	s.sends(call.from, call.call, "read_file", `{"path":"/probe"}`)
+	s.served(call)
+}
+
+// never shows that nothing runs with a text in it: what is called now is served before, and waits
+// for the disk as what people agree to does.
 func (s *site) never(part string) {
 	s.Helper()
-	probe := asked{from: "prober", call: s.seat("prober").fresh()}
-	s.sends(probe.from, probe.call, "read_file", `{"path":"/probe"}`)
-	s.served(probe)
+	s.probe()
 	if n := s.ran(part); n != 0 {
 		s.Errorf("%s ran %d times\n%s", part, n, s.bridge.about())
 	}
@@ -696,10 +703,11 @@ var rules24 = []rule{
 	{"AI-9", "a tool that has changed since it was shown does not run", func(s *site, h hand) bool {
 		a := s.asks("ai9", "grow", `{"name":"ai9x"}`)
 		h.sees(a)
-		prober := s.seat("prober")
 		s.offers("Do something else")
 		s.sends("prober", "changed", "notify", `{"kind":"list_changed"}`)
-		if !prober.heard.first(`{"payload":{"method":"notifications/tools/list_changed"}}`, patience) {
+		s.served(asked{from: "prober", call: "changed"})
+		s.probe() // which the server is given after the bridge has asked it for its tools
+		if !s.seat("prober").heard.first(`{"payload":{"method":"notifications/tools/list_changed"}}`, patience) {
 			s.Fatal("the topic does not hear that a tool has changed")
 		}
 		h.says(a, true)
