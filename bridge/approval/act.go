@@ -102,20 +102,6 @@ type (
 	}
 )
 
-// DigestOf is the digest of the question that was just opened with these acts:
-// it is shown, or settled at once.
-func DigestOf(acts []Act) (d Digest) {
-	for _, a := range acts {
-		switch a := a.(type) {
-		case Show:
-			return a.Digest
-		case Settled:
-			return a.Digest
-		}
-	}
-	return d
-}
-
 // An Unsettled is a question that has not ended, with the arguments that its call has now.
 type Unsettled struct {
 	ID       string

@@ -55,6 +55,20 @@ func (d *Desk) Open(now time.Time, q Question) (id string, acts []Act) {
 	return p.id, d.out
 }
 
+// DigestOf is the digest of the question that was just opened with these acts: it waits, or was
+// settled at once.
+func (d *Desk) DigestOf(id string, acts []Act) (of Digest) {
+	if p := d.pending[id]; p != nil {
+		return p.digest
+	}
+	for _, a := range acts {
+		if s, ok := a.(Settled); ok {
+			return s.Digest
+		}
+	}
+	return of
+}
+
 // hold counts a question as pending; drop is its counterpart.
 func (d *Desk) hold(p *pending) {
 	d.pending[p.id] = p

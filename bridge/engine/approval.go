@@ -61,7 +61,7 @@ func (e *Engine) question(c *inflight.Call) {
 			acts = append(acts[:last], e.desk.Verified(e.now, id, e.recheck(v.Question, v.Args))...)
 		}
 	}
-	c.Question, c.Digest = id, approval.DigestOf(acts).Short()
+	c.Question, c.Digest = id, e.desk.DigestOf(id, acts).Short()
 	c.On(inflight.Ask)
 	e.calls.Asked[id] = c
 	turnedAway := refusedAtOnce(acts)

@@ -100,6 +100,22 @@ func TestALooserPolicyTakesAPasskeyWhereCallsDo(t *testing.T) {
 	}
 }
 
+// A policy file that is saved while the bridge is halted is shown to nobody before it goes on: the
+// log was one that had allowed another question than was put (seed 127).
+func TestAPolicyFileThatWaitsWhileHaltedIsOnRecordAsItIsShown(t *testing.T) {
+	s := passkeyStage(t)
+	s.do(Halt{By: "local"})
+	v, open := s.saves(strings.Replace(takesPasskeys, ", confirm: passkey", "", 1))
+	for _, r := range s.notes {
+		if !open || r.Event == record.ReloadWaiting && r.Digest != v.Short {
+			t.Errorf("shown as %s, and on record as %s", v.Short, r.Digest)
+		}
+	}
+	if s.eventsOf(record.ReloadWaiting) != 1 {
+		t.Errorf("on record is %+v", s.notes)
+	}
+}
+
 // A policy that comes to want one holds for a question that is open.
 func TestAnOpenQuestionTakesAPasskeyOnceThePolicySaysSo(t *testing.T) {
 	s := passkeyStage(t)

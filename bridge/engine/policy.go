@@ -272,7 +272,7 @@ func (e *Engine) askToReload() {
 	}
 	id, acts := e.desk.Open(e.now, q)
 	w.id = id
-	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Confirm: q.Terms.Confirm, Digest: approval.DigestOf(acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
+	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Confirm: q.Terms.Confirm, Digest: e.desk.DigestOf(id, acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
 	e.queueDesk(acts)
 }
 
