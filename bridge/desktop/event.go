@@ -89,6 +89,13 @@ type Question struct {
 	approval.Dialog
 }
 
+// QuestionOf is a question as it was put to this participant, whose View has an id by now. It can
+// be passed on to delegates.
+func QuestionOf(q *approval.Elicited, topic string, delegates []string) Question {
+	v := &q.View
+	return Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool, Dialog: q.Dialog(topic, delegates)}
+}
+
 // An Act is something to be done.
 type Act interface{ act() }
 

@@ -114,9 +114,7 @@ func (s *Server) open(a *client.Question) {
 func (s *Server) settled(id string) { s.proxy.Step(desktop.Settled{ID: id}) }
 
 func (s *Server) question(a *client.Question) desktop.Question {
-	v := a.View
-	return desktop.Question{ID: v.ID, Digest: v.Short, Bridge: v.Bridge, From: v.From, Tool: v.Tool,
-		Dialog: a.Dialog(s.way.Join.Topic, s.asked.Delegates(a))}
+	return desktop.QuestionOf(&a.Elicited, s.way.Join.Topic, s.asked.Delegates(a))
 }
 
 // SeatTaken and the other methods of a [topic.Handler] are for the seat alone, which calls

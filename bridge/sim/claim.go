@@ -147,10 +147,16 @@ func (c *claim) way(b *rulebook) way {
 	w := b.ways[c.tool]
 	switch c.method {
 	case "tools/call":
+		if b.seals && c.tool == "note" && noteOf(string(c.args)) == sealedNote {
+			w = w.sealed()
+		}
 	case reads:
 		w = b.ways[reads]
 	case planMethod:
 		w = b.byPlan(c.tool)
+		if b.seals && c.mayCover(sealedNote) {
+			w = w.sealed()
+		}
 		w.uses = c.uses
 	default:
 		w = way{verdict: allow}

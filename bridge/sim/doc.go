@@ -46,6 +46,7 @@
 //	owner local                   who keeps the policy, and who sits at this machine
 //	person proposer lure offers   who calls and proposes, and what others make of that
 //	people attacker               who decides, and who lies
+//	phone card                    where else people answer: by a channel, and in a client of serve
 //	run sim                       how a world goes on, and what one seed comes to
 //
 // Command simulate lets worlds be, command mutants lets them be around bridges

@@ -77,6 +77,7 @@ const (
 	swapped                    // answers a question with the digest of another
 	onlyLooks                  // answers where one may only look
 	byChannel                  // somebody in the topic answers by a channel of the bridge, too
+	onCard                     // or on the card that their client shows, which has the topic by serve
 	faults                     // how many there are
 )
 
@@ -158,6 +159,7 @@ var kinds = [faults]struct {
 	swapped:       {"swapped_digest", .4},
 	onlyLooks:     {"only_looks", .4},
 	byChannel:     {"answer_by_channel", .5},
+	onCard:        {"answer_on_card", .5},
 }
 
 func (f Fault) String() string { return kinds[f].name }

@@ -39,8 +39,18 @@ func (d *desk) told(p *process, a approval.Act) {
 		wait += d.dice.between(10*time.Second, 100*time.Second)
 	}
 	d.w.after(wait, func() { d.answer(p, s) })
+	if d.w.o.tightens() && d.w.owner.now == 0 && d.w.joins(reload, .7) {
+		d.w.after(d.keys.dice.between(0, wait), d.tightens)
+	}
 	if d.w.strikes(lateWord) { // from a page that was left open, be it that the bridge was started anew
 		d.w.after(d.by.between(10*time.Second, pick(d.by, time.Minute, 20*time.Minute)), func() { d.decide(s, s.digest, anyWord(d.by)) })
+	}
+}
+
+// tightens has the policy take passkeys while somebody looks at what took none.
+func (d *desk) tightens() {
+	if d.w.owner.now == 0 && d.w.mayReload() {
+		d.w.reload()
 	}
 }
 

@@ -48,6 +48,7 @@ func Draw(seed uint64) Options {
 	for f := doubled; f < faults; f++ {
 		o.Faults[f] = o.Local && newDice(seed, f.String()).chance(.2)
 	}
+	o.Faults[onCard] = newDice(seed, onCard.String()).chance(.2)
 	o.Faults[lure] = o.Offers && newDice(seed, "lure").chance(.5)
 	if d := newDice(seed, "share"); d.chance(.12) {
 		o.Share = 4 + d.IntN(8)
@@ -64,9 +65,14 @@ func Draw(seed uint64) Options {
 		o.Share, o.Modern = 0, false
 	}
 	o.planWorlds()
-	o.Passkeys = !o.Calm && o.Local && !o.Plans && newDice(seed, "passkeys").chance(.25)
+	o.Passkeys = !o.Calm && o.Local && newDice(seed, "passkeys").chance(.25)
+	o.Faults[reload] = o.Faults[reload] || o.tightens() && newDice(seed, "tightens").chance(.5)
 	return o
 }
+
+// tightens: the first policy takes no passkeys, and the second is the same with them, so that
+// questions come to take one.
+func (o Options) tightens() bool { return o.Passkeys && len(o.Policies) > 1 && o.Seed%2 == 1 }
 
 // planWorlds draws whether callers of a world plan: then nearly all that they call is a note,
 // so that what they plan is what they call.

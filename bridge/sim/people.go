@@ -54,7 +54,11 @@ func (w *company) regret(d dice) {
 // got hears what the bridge says.
 func (p *person) got(l *letter) {
 	p.turnedAway(l)
-	if !p.here() || l.Payload.Method != "elicitation/create" {
+	if !p.here() {
+		return
+	}
+	p.w.lounge.hears(p, l)
+	if l.Payload.Method != "elicitation/create" {
 		return
 	}
 	wait := p.mind.between(time.Second, 8*time.Second)

@@ -14,7 +14,13 @@ type company struct {
 	*world
 	topic  *topic
 	phone  bell
+	lounge screens
 	people []*person
+}
+
+// screens are the clients of those who have the topic by serve, which show people questions.
+type screens interface {
+	hears(p *person, l *letter)
 }
 
 // A bell tells people of questions that were put to them elsewhere than in the topic.

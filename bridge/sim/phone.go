@@ -140,10 +140,15 @@ func (s *seatInbox) Decide(_ context.Context, x inbox.Decision) (inbox.Outcome, 
 	open := s.ph.open
 	open[s.who.id] = slices.DeleteFunc(open[s.who.id], func(other *rung) bool { return other == r })
 	*s.sent = r
-	a := said{id: s.who.word("a"), from: s.who.id, to: []string{us}, kind: wire.Response, method: "elicitation/create", corr: []string{r.ID}, rpc: r.Payload.ID,
-		result: fmt.Appendf(nil, `"result":%s`, x.Result)}
-	s.ph.w.topic.say(a, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, a.rpc, a.result))
+	s.who.replies(r, x.Result)
 	return inbox.Outcome{Outcome: inbox.Sent}, nil
+}
+
+// replies says in the topic what somebody answers elsewhere.
+func (p *person) replies(r *rung, result []byte) {
+	a := said{id: p.word("a"), from: p.id, to: []string{us}, kind: wire.Response, method: "elicitation/create", corr: []string{r.ID}, rpc: r.Payload.ID,
+		result: fmt.Appendf(nil, `"result":%s`, result)}
+	p.w.topic.say(a, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, a.rpc, a.result))
 }
 
 // byChannel: an answer by a channel is one of who, whom the owner has said that it is from, to the

@@ -19,6 +19,9 @@ func (c *checker) plans(cl *claim, r record.Record) {
 		c.blame("plan", "%v is on record with the uses %v, and was shown with %d", cl, r.Uses, cl.grants)
 	case cl.method == planMethod:
 		c.given[r.Grant] = &planned{of: cl, version: cl.version, uses: cl.grants}
+		if slices.ContainsFunc(cl.votes, func(v vote) bool { return v.signed }) {
+			c.w.tally.PlansSigned++
+		}
 	case r.Item > 0:
 		c.uses(cl, r)
 	}
@@ -56,30 +59,46 @@ func (c *checker) uses(cl *claim, r record.Record) {
 	cl.plan = l
 }
 
-// covers: the plan says so of the one argument that a note has.
-func (cl *claim) covers(args []byte) bool {
+// A leeway is what a plan says of the one argument that a note has.
+type leeway struct {
+	Is    string
+	In    []string
+	Any   bool
+	Under string
+}
+
+func (l *leeway) names(note string) bool { return l.Is == note || slices.Contains(l.In, note) }
+
+func (cl *claim) leeway() (l leeway, ok bool) {
 	var p struct {
-		Items []struct {
-			Args map[string]struct {
-				Is    string
-				In    []string
-				Any   bool
-				Under string
-			}
-		}
+		Items []struct{ Args map[string]leeway }
 	}
+	if json.Unmarshal(cl.args, &p) != nil || len(p.Items) == 0 {
+		return l, false
+	}
+	return p.Items[0].Args["/n"], true
+}
+
+// covers: the plan says so.
+func (cl *claim) covers(args []byte) bool {
+	may, ok := cl.leeway()
 	var note map[string]string
-	if json.Unmarshal(cl.args, &p) != nil || json.Unmarshal(args, &note) != nil || len(note) != 1 {
+	if !ok || json.Unmarshal(args, &note) != nil || len(note) != 1 {
 		return false
 	}
-	may := p.Items[0].Args["/n"]
-	return may.Any || may.Under != "" && inFolder(note["n"], may.Under) || may.Is == note["n"] || slices.Contains(may.In, note["n"])
+	return may.Any || may.Under != "" && inFolder(note["n"], may.Under) || may.names(note["n"])
+}
+
+// mayCover: the plan covers a note, or a rule cannot tell beforehand.
+func (cl *claim) mayCover(note string) bool {
+	may, ok := cl.leeway()
+	return ok && (may.Any || may.Under != "" || may.names(note))
 }
 
 // leftTo: those who agreed to the plan that a claim rests on may decide about it as a policy
-// has it.
+// has it. What takes a passkey takes one each time.
 func (c *checker) leftTo(cl *claim, w way) bool {
-	if cl.plan == nil {
+	if cl.plan == nil || w.confirm {
 		return false
 	}
 	n := 0

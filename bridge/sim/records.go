@@ -19,8 +19,11 @@ func (c *checker) emitted(r record.Record) {
 		c.callerGone(r.ID)
 		c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.keep != "always" && g.caller == r.ID })
 	}
-	if r.Event == record.Modified {
+	switch r.Event {
+	case record.Modified:
 		c.amended(r.Question)
+	case record.Tightened:
+		c.tightened(r)
 	}
 	c.ofFile(r)
 	cl := c.claimOf(r.From, r.Env)

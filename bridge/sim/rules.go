@@ -47,6 +47,7 @@ type way struct {
 	confirm    bool // a yes takes a passkey
 	why        bool // callers have to say why they call
 	reads      bool // it is about reads, which have no argument n that an answer could mean to change
+	note       bool // it is about notes
 }
 
 // A rulebook is one policy, twice: as the world knows it and as the Engine
@@ -58,6 +59,7 @@ type rulebook struct {
 	open   bool     // those to nobody are ours too
 	pass   []string // what may stand beside the arguments
 	usual  way      // how is asked about what no rule asks about
+	seals  bool     // one note takes a passkey, by a rule of its own
 	text   string
 	loaded *policy.Policy
 }
@@ -93,7 +95,7 @@ func newRulebook(n int) *rulebook {
 
 // with is the rulebook with the way of each tool changed.
 func (b *rulebook) with(change func(way) way) *rulebook {
-	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual}
+	s := &rulebook{ways: map[string]way{}, pin: b.pin, fulfil: b.fulfil, open: b.open, pass: b.pass, usual: b.usual, seals: b.seals}
 	for _, tool := range ruled {
 		s.ways[tool] = change(b.ways[tool])
 	}
@@ -139,9 +141,43 @@ func (b *rulebook) confirming() *rulebook {
 	})
 }
 
+// near is the rulebook with whoever may have a passkey asked about notes, and enough.
+func (b *rulebook) near() *rulebook {
+	return b.with(func(w way) way {
+		if w.verdict == ask && w.note {
+			w.need = 1
+			if !slices.Contains(w.of, "local") {
+				w.of = append(slices.Clone(w.of), "local")
+			}
+		}
+		return w
+	})
+}
+
+// sealing is the rulebook with another rule beside, by which one note takes a passkey.
+func (b *rulebook) sealing() *rulebook {
+	s := b.with(func(w way) way { return w })
+	s.seals = b.ways["note"].verdict == ask
+	s.write()
+	return s
+}
+
+// sealedNote is the note that it is about.
+const sealedNote = "note-1"
+
+// sealed is the way with the terms of that rule beside its own.
+func (w way) sealed() way {
+	if w.verdict != ask {
+		return w
+	}
+	w.of = slices.DeleteFunc(slices.Clone(w.of), func(who string) bool { return who != "local" })
+	w.within, w.confirm, w.to, w.remember = min(w.within, time.Minute), true, nil, nil
+	return w
+}
+
 // confirms: some yes takes a passkey.
 func (b *rulebook) confirms() bool {
-	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].confirm })
+	return b.seals || slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].confirm })
 }
 
 // newUsual is what stands under asks: {default: …}.
@@ -157,7 +193,7 @@ func newUsual(d dice) way {
 func newWay(d dice, tool string) way {
 	usual := map[string][]verdict{"read": {allow, allow, ask}, "write": {ask, ask, allow}, "pay": {ask}, "wipe": {deny, deny, ask},
 		"note": {ask, ask, ask, allow}, "deploy": {ask, ask, deny}, reads: {allow, allow, ask, deny}}[tool]
-	w := way{verdict: pick(d, usual...), reads: tool == reads}
+	w := way{verdict: pick(d, usual...), reads: tool == reads, note: tool == "note"}
 	if w.verdict != ask {
 		return w
 	}
@@ -189,7 +225,13 @@ func (b *rulebook) write() {
 	for _, tool := range ruled {
 		b.ways[tool].writeAsk(&s, tool)
 	}
+	if b.seals {
+		s.WriteString("  how-sealed: {of: [local], within: 1m, confirm: passkey}\n")
+	}
 	s.WriteString("rules:\n")
+	if b.seals {
+		fmt.Fprintf(&s, "  - {name: rule-sealed, ask: [note], args: {n: {is: %s}}, as: how-sealed}\n", sealedNote)
+	}
 	for _, tool := range ruled {
 		b.ways[tool].writeRule(&s, tool)
 	}
@@ -273,9 +315,12 @@ func (b *rulebook) passes(beside string) bool {
 	return true
 }
 
-// surelyLooser: some tool is let through, or asked about, that was not.
+// surelyLooser: some tool is let through, or asked about, that was not; or takes a passkey no more.
 func (b *rulebook) surelyLooser(than *rulebook) bool {
-	return slices.ContainsFunc(ruled, func(tool string) bool { return b.ways[tool].verdict > than.ways[tool].verdict })
+	return slices.ContainsFunc(ruled, func(tool string) bool {
+		now, was := b.ways[tool], than.ways[tool]
+		return now.verdict > was.verdict || now.verdict == was.verdict && was.confirm && !now.confirm
+	})
 }
 
 // byPlan is how a policy treats a plan for a tool: whoever is asked about the tool is

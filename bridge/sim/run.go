@@ -36,6 +36,7 @@ func newPlay(o Options, t *Tally) *play {
 	}
 	p.company = &company{world: w, topic: &topic{w: w, link: &w.link, dice: newDice(o.Seed, "gateway"), caps: capsOf(o.Protocol)}}
 	p.company.phone = &phone{w: p.company, dice: newDice(o.Seed, "phone"), open: map[string][]*rung{}}
+	p.company.lounge = &lounge{w: p.company, of: map[string]*card{}}
 	p.mallory = &attacker{w: p.company, dice: newDice(o.Seed, "attacker")}
 	w.disk, w.child, w.topic, w.company, w.spy = p.disk, p.child, p.topic, p.company, p.mallory
 	w.local = &desk{w: w, dice: newDice(o.Seed, "local"), by: newDice(o.Seed, "surfaces"), keys: held}

@@ -1,12 +1,24 @@
 package sim
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
 
 // What the checker knows of yeses that take a passkey: one counts that a passkey has signed, over
 // the question as it stands, under the policy under which it was to be signed, once.
 
 // drafted: the bridge has said what is to be signed.
 func (c *checker) drafted(statement []byte) { c.drafts[string(statement)] = len(c.books) }
+
+// tightened: a question takes a passkey from now on, as the policy in force wants it.
+func (c *checker) tightened(r record.Record) {
+	c.w.tally.Tightened++
+	if cl := c.questions[r.Question]; cl == nil || cl.question != r.Question || !cl.terms(c.inForce()).confirm {
+		c.blame("AI-14", "%s is on record as taking a passkey, and the policy does not want that", r.Question)
+	}
+}
 
 // signedAnswer takes a yes of the person at this machine with a signature. genuine: the statement
 // is signed.

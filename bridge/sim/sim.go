@@ -34,16 +34,33 @@ var ours = []string{"agent-a", "agent-b"}
 // owned is the policies as the seed has drawn them.
 func owned(o Options) (books []*rulebook) {
 	for i, n := range o.Policies {
+		if i == 1 && o.tightens() {
+			n = o.Policies[0]
+		}
 		b := rulebookOf(n)
 		if o.Plans {
 			b = b.wider()
 		}
-		if o.Passkeys && (i > 0 || len(o.Policies) == 1 || o.Seed%2 == 0) { // else questions come to take one
-			b = b.confirming()
+		if o.Passkeys {
+			b = o.withPasskeys(b, i == 0 && o.tightens())
 		}
 		books = append(books, b)
 	}
 	return books
+}
+
+// withPasskeys is a policy of a world in which there are some; spared: it takes none yet.
+func (o Options) withPasskeys(b *rulebook, spared bool) *rulebook {
+	if o.Plans {
+		b = b.near()
+	}
+	switch {
+	case spared:
+		return b
+	case o.Plans && o.Seed%4 < 2:
+		return b.sealing()
+	}
+	return b.confirming()
 }
 
 // one lets one world be. see gets its checker at the end.

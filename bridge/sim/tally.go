@@ -35,7 +35,8 @@ type Tally struct {
 	Worlds, Events, Calls, Runs, Asked, Lives uint64
 	Remembered, Lasted                        uint64        // calls that ran as somebody had agreed for longer; in another life of the bridge
 	Planned                                   uint64        // calls that ran by a plan
-	Signed                                    uint64        // yeses that a passkey signed
+	Signed, PlansSigned                       uint64        // yeses that a passkey signed, of them to plans
+	Tightened                                 uint64        // questions that came to take one
 	Lived                                     time.Duration // by their own clocks
 	Faults                                    [faults]uint64
 	Table                                     [len(metEvents)][len(situations)]uint64
@@ -45,7 +46,7 @@ type Tally struct {
 func (t *Tally) Add(o *Tally) {
 	t.Worlds, t.Events, t.Calls, t.Runs = t.Worlds+o.Worlds, t.Events+o.Events, t.Calls+o.Calls, t.Runs+o.Runs
 	t.Remembered, t.Lasted, t.Planned = t.Remembered+o.Remembered, t.Lasted+o.Lasted, t.Planned+o.Planned
-	t.Signed += o.Signed
+	t.Signed, t.PlansSigned, t.Tightened = t.Signed+o.Signed, t.PlansSigned+o.PlansSigned, t.Tightened+o.Tightened
 	t.Asked, t.Lives, t.Lived = t.Asked+o.Asked, t.Lives+o.Lives, t.Lived+o.Lived
 	for f := range t.Faults {
 		t.Faults[f] += o.Faults[f]
@@ -96,8 +97,8 @@ func (t *Tally) met(event string, in [len(situations)]bool) {
 // Write writes the tables.
 func (t *Tally) Write(w io.Writer) {
 	fmt.Fprintf(w, "%d worlds (calm ones live thrice), %.0f simulated hours, %d lives of the bridge, %d events\n", t.Worlds, t.Lived.Hours(), t.Lives, t.Events)
-	fmt.Fprintf(w, "%d calls, %d asked about, %d allowed by a yes that lasted (%d of them over a restart), %d by a plan, %d times a passkey signed, %d ran\n\nfaults that struck\n",
-		t.Calls, t.Asked, t.Remembered, t.Lasted, t.Planned, t.Signed, t.Runs)
+	fmt.Fprintf(w, "%d calls, %d asked about, %d allowed by a yes that lasted (%d of them over a restart), %d by a plan, %d times a passkey signed (%d of them plans), %d came to take one, %d ran\n\nfaults that struck\n",
+		t.Calls, t.Asked, t.Remembered, t.Lasted, t.Planned, t.Signed, t.PlansSigned, t.Tightened, t.Runs)
 	for f := range faults {
 		fmt.Fprintf(w, "  %-16s %9d", f, t.Faults[f])
 		if f%4 == 3 || f == faults-1 {
@@ -173,6 +174,9 @@ func (t *Tally) Rare(seeds uint64) (rare []string) {
 		if t.Faults[f] < leastFault {
 			rare = append(rare, fmt.Sprintf("the fault %s struck %d times, and not %d", f, t.Faults[f], leastFault))
 		}
+	}
+	if least := min(t.Tightened, t.PlansSigned); least < leastCell {
+		rare = append(rare, fmt.Sprintf("questions came to take a passkey %d times, and one signed %d plans; and not %d each", t.Tightened, t.PlansSigned, leastCell))
 	}
 	for i, row := range t.Table {
 		for j, n := range row {
