@@ -263,6 +263,10 @@ func (e *Engine) dropWaiting(reason string) {
 // askToReload puts the question to the person at this machine.
 func (e *Engine) askToReload() {
 	w := e.waiting
+	if e.auditDown { // what cannot be put on record is not asked about
+		e.askToReloadLater(0)
+		return
+	}
 	q := approval.Question{Caller: approval.PolicyFile, Via: "request", Method: approval.PolicyReload, AboutPolicy: true, Args: w.arguments(),
 		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: policy.MaxQuestion, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
 		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,

@@ -29,6 +29,26 @@ func (s *stage) decides(v approval.View, result string) {
 	s.do(Decided{approval.Answer{Who: approval.Who{Door: approval.Local}, Question: v.ID, Digest: v.Digest, Result: []byte(result)}})
 }
 
+// What cannot be put on record is not asked about: the answer was on record, and no question
+// (seed 2274).
+func TestAPolicyFileWaitsUntilThatCanBePutOnRecord(t *testing.T) {
+	s := reloadStage(t)
+	s.do(Unrecorded{Err: errors.New("the disk is full")})
+	if _, open := s.saves(looserRules); open {
+		t.Error("it is asked about while that cannot be put on record")
+	}
+	s.pass(reloadAgain)
+	if n := len(s.engine.desk.Resolve("")); n > 0 {
+		t.Error("it is asked about a minute later, and the disk is still full")
+	}
+	s.do(AuditUp{})
+	s.notes = nil
+	s.pass(reloadAgain)
+	if s.eventsOf(record.ReloadWaiting) != 1 || len(s.engine.desk.Resolve("")) != 1 {
+		t.Errorf("on record is %+v", s.notes)
+	}
+}
+
 func reloadStage(t *testing.T) *stage {
 	d, _ := wire.Lookup("mcpx/v0.1")
 	s := stageWith(t, d, Config{Policy: rules(t, allowsSome), Local: true})
