@@ -58,7 +58,7 @@ type checker struct {
 
 	filed      *rulebook                                // what the file says that is not in force, as far as is known
 	filedAs    string                                   // the question whether it may be
-	drafts     map[string]int                           // what a passkey is to sign, by how many policies there had been
+	drafts     map[string]draft                         // what a passkey is to sign
 	filedYes   bool                                     // which the person at this machine has said yes to
 	streaks    map[streakKey]*streak                    // of refusals
 	fill       map[string]map[envelopeKey]time.Duration // what was heard in each share, and when last
@@ -82,7 +82,7 @@ func newChecker(w *scene) *checker {
 func (c *checker) forget() {
 	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
-	c.given, c.drafts = map[string]*planned{}, map[string]int{}
+	c.given, c.drafts = map[string]*planned{}, map[string]draft{}
 	c.askOrder, c.grants, c.stop, c.met, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.firstSure = map[string]string{}

@@ -87,13 +87,30 @@ func (d *desk) signs(s shown) {
 	if d.keys == nil {
 		return
 	}
-	yes := approval.Answer{Who: approval.Who{Door: approval.Local}, Question: s.id, Digest: s.digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`), Draft: true}
+	field, edit := d.changes(s)
+	yes := approval.Answer{Who: approval.Who{Door: approval.Local}, Question: s.id, Digest: s.digest, Result: fmt.Appendf(nil, `{"action":"accept","content":{"approve":true%s}}`, field), Draft: true}
 	for _, a := range d.says(yes) {
 		if wanted, ok := a.(approval.ToSign); ok {
-			d.w.check.drafted(wanted.Statement)
+			d.w.check.drafted(s.id, wanted.Statement, edit)
 			d.w.after(d.keys.dice.between(0, pick(d.keys.dice, time.Second, 20*time.Second)), func() { d.signed(s, wanted.Statement) })
 		}
 	}
+}
+
+// changes is what somebody makes of a call before they sign that, perhaps nothing.
+func (d *desk) changes(s shown) (field, value string) {
+	if d.w.proc == nil {
+		return "", ""
+	}
+	v, err := d.w.proc.inbox.Show(context.Background(), s.id)
+	if err != nil || len(v.Edits) == 0 || d.keys.dice.chance(.6) {
+		return "", ""
+	}
+	value = "1"
+	if v.Edits[0].Field == "amount" {
+		value = pick(d.keys.dice, "7", "42")
+	}
+	return fmt.Sprintf(`,"%s":%s`, v.Edits[0].Field, value), value
 }
 
 // signed brings a signature, which may be none, or one in the name of somebody else.

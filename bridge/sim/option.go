@@ -65,7 +65,11 @@ func Draw(seed uint64) Options {
 		o.Share, o.Modern = 0, false
 	}
 	o.planWorlds()
-	o.Passkeys = !o.Calm && o.Local && newDice(seed, "passkeys").chance(.25)
+	often := .25
+	if o.Plans {
+		often = .5
+	}
+	o.Passkeys = !o.Calm && o.Local && newDice(seed, "passkeys").chance(often)
 	o.Faults[reload] = o.Faults[reload] || o.tightens() && newDice(seed, "tightens").chance(.5)
 	return o
 }

@@ -141,13 +141,14 @@ func (b *rulebook) confirming() *rulebook {
 	})
 }
 
-// near is the rulebook with whoever may have a passkey asked about notes, and enough.
+// near is the rulebook with whoever may have a passkey asked about notes: alone, where they
+// were not among the others.
 func (b *rulebook) near() *rulebook {
 	return b.with(func(w way) way {
 		if w.verdict == ask && w.note {
 			w.need = 1
 			if !slices.Contains(w.of, "local") {
-				w.of = append(slices.Clone(w.of), "local")
+				w.of = []string{"local"}
 			}
 		}
 		return w

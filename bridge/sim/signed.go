@@ -9,8 +9,17 @@ import (
 // What the checker knows of yeses that take a passkey: one counts that a passkey has signed, over
 // the question as it stands, under the policy under which it was to be signed, once.
 
-// drafted: the bridge has said what is to be signed.
-func (c *checker) drafted(statement []byte) { c.drafts[string(statement)] = len(c.books) }
+// A draft is a yes that is to be signed.
+type draft struct {
+	digest string // of the question as it was shown
+	edit   string // what of it the yes changes
+	under  int    // how many policies there had been
+}
+
+// drafted: the bridge has said what is to be signed, for a yes to what is shown.
+func (c *checker) drafted(question string, statement []byte, edit string) {
+	c.drafts[string(statement)] = draft{c.local[question], edit, len(c.books)}
+}
 
 // tightened: a question takes a passkey from now on, as the policy in force wants it.
 func (c *checker) tightened(r record.Record) {
@@ -23,13 +32,13 @@ func (c *checker) tightened(r record.Record) {
 // signedAnswer takes a yes of the person at this machine with a signature. genuine: the statement
 // is signed.
 func (c *checker) signedAnswer(question string, statement []byte, genuine bool) {
-	under, known := c.drafts[string(statement)]
+	one, known := c.drafts[string(statement)]
 	if !genuine || !known || c.halted() {
 		return
 	}
 	delete(c.drafts, string(statement))
 	var said struct{ Question, From, Digest string }
-	if json.Unmarshal(statement, &said) != nil || said.Question != question || said.Digest != c.local[question] || under != len(c.books) {
+	if json.Unmarshal(statement, &said) != nil || said.Question != question || one.digest != c.local[question] || one.edit == "" && said.Digest != one.digest || one.under != len(c.books) {
 		return
 	}
 	c.w.tally.Signed++
@@ -38,6 +47,6 @@ func (c *checker) signedAnswer(question string, statement []byte, genuine bool) 
 	case question == c.filedAs:
 		c.filedYes = true
 	case cl != nil && cl.question == question && said.From == cl.from:
-		cl.votes = append(cl.votes, vote{who: "local", at: c.w.now, signed: true})
+		cl.votes = append(cl.votes, vote{who: "local", at: c.w.now, edit: one.edit, signed: true})
 	}
 }
