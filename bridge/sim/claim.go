@@ -346,6 +346,49 @@ type planned struct {
 	uses    int // left
 }
 
+// A draft is a yes that is to be signed.
+type draft struct {
+	digest string // of the question as it was shown
+	edit   string // what of it the yes changes
+	under  int    // how many policies there had been
+}
+
+// A leeway is what a plan says of the one argument that a note has.
+type leeway struct {
+	Is    string
+	In    []string
+	Any   bool
+	Under string
+}
+
+func (l *leeway) names(note string) bool { return l.Is == note || slices.Contains(l.In, note) }
+
+func (cl *claim) leeway() (l leeway, ok bool) {
+	var p struct {
+		Items []struct{ Args map[string]leeway }
+	}
+	if json.Unmarshal(cl.args, &p) != nil || len(p.Items) == 0 {
+		return l, false
+	}
+	return p.Items[0].Args["/n"], true
+}
+
+// covers: the plan says so.
+func (cl *claim) covers(args []byte) bool {
+	may, ok := cl.leeway()
+	var note map[string]string
+	if !ok || json.Unmarshal(args, &note) != nil || len(note) != 1 {
+		return false
+	}
+	return may.Any || may.Under != "" && inFolder(note["n"], may.Under) || may.names(note["n"])
+}
+
+// mayCover: the plan covers a note, or a rule cannot tell beforehand.
+func (cl *claim) mayCover(note string) bool {
+	may, ok := cl.leeway()
+	return ok && (may.Any || may.Under != "" || may.names(note))
+}
+
 // An absence is what the bridge was told of when somebody could not be reached.
 type absence struct {
 	gone, seatless bool

@@ -1,6 +1,9 @@
 package sim
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // inFolder: a note is in a folder where the world has it. The one link of the world leads out of
 // its folder.
@@ -11,3 +14,13 @@ func inFolder(note, folder string) bool {
 
 // coversMore: a yes kept so is for more than the same arguments.
 func coversMore(keep string) bool { return keep == "folder" || keep == "tool" }
+
+// noteOf is the one argument that a note has.
+func noteOf(args string) string {
+	var note map[string]any
+	if json.Unmarshal([]byte(args), &note) != nil {
+		return ""
+	}
+	n, _ := note["n"].(string)
+	return n
+}

@@ -52,16 +52,6 @@ func (c *checker) covers(g grant, cl *claim, w way) bool {
 		slices.Contains(w.remember, g.keep) && n >= w.need
 }
 
-// noteOf is the one argument that a note has.
-func noteOf(args string) string {
-	var note map[string]any
-	if json.Unmarshal([]byte(args), &note) != nil {
-		return ""
-	}
-	n, _ := note["n"].(string)
-	return n
-}
-
 // likeNames: two objects have members of the same names.
 func likeNames(a, b string) bool {
 	var of, in map[string]json.RawMessage

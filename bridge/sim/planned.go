@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -57,42 +56,6 @@ func (c *checker) uses(cl *claim, r record.Record) {
 	l.uses--
 	c.w.tally.Planned++
 	cl.plan = l
-}
-
-// A leeway is what a plan says of the one argument that a note has.
-type leeway struct {
-	Is    string
-	In    []string
-	Any   bool
-	Under string
-}
-
-func (l *leeway) names(note string) bool { return l.Is == note || slices.Contains(l.In, note) }
-
-func (cl *claim) leeway() (l leeway, ok bool) {
-	var p struct {
-		Items []struct{ Args map[string]leeway }
-	}
-	if json.Unmarshal(cl.args, &p) != nil || len(p.Items) == 0 {
-		return l, false
-	}
-	return p.Items[0].Args["/n"], true
-}
-
-// covers: the plan says so.
-func (cl *claim) covers(args []byte) bool {
-	may, ok := cl.leeway()
-	var note map[string]string
-	if !ok || json.Unmarshal(args, &note) != nil || len(note) != 1 {
-		return false
-	}
-	return may.Any || may.Under != "" && inFolder(note["n"], may.Under) || may.names(note["n"])
-}
-
-// mayCover: the plan covers a note, or a rule cannot tell beforehand.
-func (cl *claim) mayCover(note string) bool {
-	may, ok := cl.leeway()
-	return ok && (may.Any || may.Under != "" || may.names(note))
 }
 
 // leftTo: those who agreed to the plan that a claim rests on may decide about it as a policy

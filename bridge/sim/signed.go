@@ -9,13 +9,6 @@ import (
 // What the checker knows of yeses that take a passkey: one counts that a passkey has signed, over
 // the question as it stands, under the policy under which it was to be signed, once.
 
-// A draft is a yes that is to be signed.
-type draft struct {
-	digest string // of the question as it was shown
-	edit   string // what of it the yes changes
-	under  int    // how many policies there had been
-}
-
 // drafted: the bridge has said what is to be signed, for a yes to what is shown.
 func (c *checker) drafted(question string, statement []byte, edit string) {
 	c.drafts[string(statement)] = draft{c.local[question], edit, len(c.books)}
