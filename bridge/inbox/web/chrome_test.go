@@ -169,7 +169,10 @@ func answersSeveralTogether(t *testing.T, browser context.Context) {
 	b.follow("#alike a")
 	b.until(`document.querySelector("ol.alike") && document.querySelector("button[value=allow]").disabled`) // a long value is to be opened
 	b.shoot("inbox-alike")
-	b.do(chromedp.Click("details.long summary"), chromedp.Click(`input[value^="`+third+`"]`))
+	b.do(chromedp.Click("details.long summary"))
+	b.until(offersAllow) // what stands below has moved by then
+	b.do(chromedp.Click(`input[value^="` + third + `"]`))
+	b.until(`!document.querySelector('input[value^="` + third + `"]').checked`)
 	b.press("Allow those ticked")
 	allowed(t, h, first)
 	allowed(t, h, second)
