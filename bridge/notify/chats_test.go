@@ -4,93 +4,40 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify/notifytest"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// A chats is what Slack or Telegram is to bridges with one bot or app.
+// chats are Slack and Telegram with bridges that have one bot or app.
 type chats struct {
-	url     string
-	polls   chan poll // of Telegram
-	sockets chan *websocket.Conn
-	told    chan string // whoever has pressed
-}
-
-// A poll is a bridge that waits for something to happen.
-type poll struct {
-	bridge string
-	answer func(status int, body string)
-	drop   func() // the connection
+	*notifytest.Chats
+	told chan string // whoever has pressed
 }
 
 const overtaken = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`
 
 func newChats(t *testing.T) *chats {
-	c := &chats{polls: make(chan poll), sockets: make(chan *websocket.Conn), told: make(chan string, 8)}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		path := strings.Split(r.URL.Path, "/")
-		switch path[len(path)-1] {
-		case "getUpdates":
-			done := make(chan struct{})
-			one := poll{path[1], func(status int, body string) {
-				w.WriteHeader(status)
-				io.WriteString(w, body)
-				close(done)
-			}, func() {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				conn.Close()
-				close(done)
-			}}
-			select {
-			case c.polls <- one:
-				select {
-				case <-done:
-				case <-r.Context().Done():
-				}
-			case <-r.Context().Done():
-			}
-		case "apps.connections.open":
-			fmt.Fprintf(w, `{"ok":true,"url":"ws%s/socket"}`, strings.TrimPrefix(c.url, "http"))
-		case "socket":
-			conn, err := new(websocket.Upgrader).Upgrade(w, r, nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			c.sockets <- conn
-		case "answerCallbackQuery", "chat.postEphemeral":
-			c.told <- string(body)
-			fallthrough
-		default:
-			io.WriteString(w, `{"ok":true,"ts":"1.5","result":{"message_id":77}}`)
+	told := make(chan string, 8)
+	return &chats{notifytest.New(t, func(method string, params []byte) {
+		if method == "answerCallbackQuery" || method == "chat.postEphemeral" {
+			told <- string(params)
 		}
-	}))
-	t.Cleanup(s.Close)
-	c.url = s.URL
-	return c
+	}), told}
 }
 
 // asks is a bridge that tells of its questions there, and takes the answers.
 func (c *chats) asks(t *testing.T, bridge, channel string) (h *inboxtest.Hall, said log) {
 	t.Helper()
 	h = inboxtest.New(bridge)
-	p, err := policy.Load("p", fmt.Appendf(nil, "version: 1\ndefault: ask\nnotify: {x: {%s, api: '%s/%s', trust: answers, people: {7: ann}, for: local}}\n", channel, c.url, bridge))
+	p, err := policy.Load("p", fmt.Appendf(nil, "version: 1\ndefault: ask\nnotify: {x: {%s, api: '%s/%s', trust: answers, people: {7: ann}, for: local}}\n", channel, c.URL, bridge))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +78,16 @@ func TestAnAnswerAfterTheWayWasLostCountsOnce(t *testing.T) {
 		h, said := c.asks(t, "fs", telegram)
 		id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
 		press := update(5, yes(h, id))
-		(<-c.polls).drop()
+		(<-c.Polls).Drop()
 		if line := <-said; !strings.Contains(line, "answers by the channel x (notify) do not come") {
 			t.Errorf("said %s", line)
 		}
-		(<-c.polls).answer(200, press)
+		(<-c.Polls).Answer(200, press)
 		<-c.told
 		allowed(t, h, id)
 		other := h.Ask(inboxtest.Write(`{"path":"/b"}`))
-		(<-c.polls).answer(200, press) // which it did not see us acknowledge
-		(<-c.polls).answer(200, update(6, yes(h, other)))
+		(<-c.Polls).Answer(200, press) // which it did not see us acknowledge
+		(<-c.Polls).Answer(200, update(6, yes(h, other)))
 		<-c.told
 		allowed(t, h, other)
 	})
@@ -149,11 +96,11 @@ func TestAnAnswerAfterTheWayWasLostCountsOnce(t *testing.T) {
 		c := newChats(t)
 		h, said := c.asks(t, "fs", slack)
 		id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
-		(<-c.sockets).Close()
+		(<-c.Sockets).Close()
 		if line := <-said; !strings.Contains(line, "answers by the channel x (notify) do not come") {
 			t.Errorf("said %s", line)
 		}
-		conn := <-c.sockets
+		conn := <-c.Sockets
 		defer conn.Close()
 		press := map[string]any{"type": "interactive", "envelope_id": "e", "payload": map[string]any{"type": "block_actions",
 			"user": map[string]any{"id": "7"}, "channel": map[string]any{"id": "C1"}, "actions": []any{map[string]any{"value": yes(h, id)}}}}
@@ -180,28 +127,28 @@ func TestTwoBridgesWithOneBot(t *testing.T) {
 	c := newChats(t)
 	a, said := c.asks(t, "a", telegram)
 	id := a.Ask(inboxtest.Write(`{"path":"/a"}`))
-	mine := <-c.polls
+	mine := <-c.Polls
 	b, _ := c.asks(t, "b", telegram)
 	other := b.Ask(inboxtest.Write(`{"path":"/a"}`))
-	theirs := <-c.polls
-	mine.answer(http.StatusConflict, overtaken)
+	theirs := <-c.Polls
+	mine.Answer(http.StatusConflict, overtaken)
 	if line := <-said; !strings.Contains(line, "each bridge needs a bot of its own") || !strings.Contains(line, "409") {
 		t.Errorf("said %s", line)
 	}
-	theirs.answer(200, update(5, yes(a, id)))
+	theirs.Answer(200, update(5, yes(a, id)))
 	var told struct{ Text string }
 	if err := json.Unmarshal([]byte(<-c.told), &told); err != nil || !strings.Contains(told.Text, "does not count") || !strings.Contains(told.Text, "another bridge") {
 		t.Errorf("told %q, %v", told.Text, err)
 	}
 	for got := 0; got < 2; {
-		switch p := <-c.polls; {
-		case p.bridge == "b":
-			p.answer(200, `{"ok":true,"result":[]}`)
+		switch p := <-c.Polls; {
+		case strings.HasPrefix(p.Path, "/b/"):
+			p.Answer(200, `{"ok":true,"result":[]}`)
 		case got == 0:
-			p.answer(http.StatusConflict, overtaken)
+			p.Answer(http.StatusConflict, overtaken)
 			got++
 		default:
-			p.answer(200, update(6, yes(a, id)))
+			p.Answer(200, update(6, yes(a, id)))
 			got++
 		}
 	}

@@ -3,24 +3,23 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify/notifytest"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
-// A chat is what Telegram is to a bot: it has the buttons that were sent, and presses them.
+// A chat is Telegram with a bot: it has the buttons that were sent, and presses them.
 type chat struct {
-	url     string
+	*notifytest.Chats
 	buttons chan [][]pressable // of each message
 	told    chan string        // what a press was answered with, and that a message was changed
-	presses chan string
+	pressed int
 }
 
 type pressable struct {
@@ -29,39 +28,32 @@ type pressable struct {
 }
 
 func newChat(t *testing.T) *chat {
-	c := &chat{buttons: make(chan [][]pressable, 16), told: make(chan string, 16), presses: make(chan string, 16)}
-	n := 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := &chat{buttons: make(chan [][]pressable, 16), told: make(chan string, 16)}
+	c.Chats = notifytest.New(t, func(method string, params []byte) {
 		var p struct {
 			Text   string
 			Markup struct {
 				Rows [][]pressable `json:"inline_keyboard"`
 			} `json:"reply_markup"`
 		}
-		body, _ := io.ReadAll(r.Body)
-		if err := json.Unmarshal(body, &p); err != nil {
-			t.Errorf("%s: %v", body, err)
+		if err := json.Unmarshal(params, &p); err != nil {
+			t.Errorf("%s: %v", params, err)
 		}
-		result := `{"message_id":1}`
-		switch _, method, _ := strings.Cut(r.URL.Path, "bot"+"T0KEN/"); method {
-		case "getUpdates":
-			select {
-			case <-r.Context().Done():
-				return
-			case press := <-c.presses:
-				n++
-				result = fmt.Sprintf(`[{"update_id":%d,"callback_query":{"id":"q","from":{"id":%s},"data":%q,"message":{"message_id":1,"chat":{"id":-100}}}}]`, n, strings.Fields(press)[0], press[strings.Index(press, " ")+1:])
-			}
-		case "sendMessage":
+		if method == "sendMessage" {
 			c.buttons <- p.Markup.Rows
-		default:
+		} else {
 			c.told <- method + ": " + p.Text
 		}
-		fmt.Fprintf(w, `{"ok":true,"result":%s}`, result)
-	}))
-	t.Cleanup(s.Close)
-	c.url = s.URL
+	})
 	return c
+}
+
+// press presses a button that has some data.
+func (c *chat) press(who, data string) {
+	c.pressed++
+	press := fmt.Sprintf(`{"ok":true,"result":[{"update_id":%d,"callback_query":{"id":"q","from":{"id":%s},"data":%q,"message":{"message_id":77,"chat":{"id":-100}}}}]}`, c.pressed, who, data)
+	for !(<-c.Polls).Answer(http.StatusOK, press) {
+	}
 }
 
 // awaits waits for something that the chat is told.
@@ -78,7 +70,7 @@ func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
 	t.Setenv("TELEGRAM_TOKEN", "T0KEN")
 	c, dir := newChat(t), t.TempDir()
 	file := filepath.Join(dir, "policy.yaml")
-	rules := "version: 1\ndefault: ask\nasks: {default: {of: [ann, bob], within: 60s}}\nnotify:\n  ann: {telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + c.url + "', trust: answers, people: {7: ann, 8: bob}, for: [ann, bob]}\n"
+	rules := "version: 1\ndefault: ask\nasks: {default: {of: [ann, bob], within: 60s}}\nnotify:\n  ann: {telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + c.URL + "', trust: answers, people: {7: ann, 8: bob}, for: [ann, bob]}\n"
 	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +92,11 @@ func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
 		t.Fatalf("%+v", row)
 	}
 	allow, deny := row[0].Data, row[1].Data
-	c.presses <- "9 " + allow // somebody else in the chat
+	c.press("9", allow) // somebody else in the chat
 	c.awaits(t, "answerCallbackQuery: your answer does not count: the policy of the bridge does not name you")
-	c.presses <- "7 " + allow[:len(allow)-8] + "00000000" // of another question
+	c.press("7", allow[:len(allow)-8]+"00000000") // of another question
 	c.awaits(t, "answerCallbackQuery: your answer does not count: the question is closed, or is not put to you")
-	c.presses <- "7 " + allow
+	c.press("7", allow)
 	s.await(`{"event":"decided","verdict":"allow","by":["ann"]}`)
 	if code := <-call.exit; code != 0 {
 		t.Errorf("the call ended with %d: %s", code, call.about())
@@ -115,13 +107,13 @@ func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
 			t.Errorf("the chat is told %q", said)
 		}
 	}
-	c.presses <- "8 " + deny // late
+	c.press("8", deny) // late
 	c.awaits(t, "answerCallbackQuery: your answer does not count: this bridge asks no such question: it is closed, or is of another bridge, which needs a bot of its own")
 
 	no := asks("carol", "/b")
 	s.await(`{"event":"asked","from":"carol"}`)
 	row = (<-c.buttons)[0]
-	c.presses <- "8 " + row[1].Data
+	c.press("8", row[1].Data)
 	s.await(`{"event":"decided","verdict":"deny","by":["bob"]}`)
 	if code := <-no.exit; code != 8 {
 		t.Errorf("the call ended with %d: %s", code, no.about())
@@ -133,7 +125,7 @@ func TestAnAnswerByAChannelIsThatOfTheParticipantItIsMappedTo(t *testing.T) {
 func TestAtAnothersGatewayNobodysSeatIsTaken(t *testing.T) {
 	t.Setenv("TELEGRAM_TOKEN", "T0KEN")
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	rules := "version: 1\ndefault: ask\nasks: {default: {of: [ann], within: 60s}}\nnotify:\n  ann: {telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + newChat(t).url + "', trust: answers, people: {7: ann}}\n"
+	rules := "version: 1\ndefault: ask\nasks: {default: {of: [ann], within: 60s}}\nnotify:\n  ann: {telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + newChat(t).URL + "', trust: answers, people: {7: ann}}\n"
 	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}

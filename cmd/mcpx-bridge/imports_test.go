@@ -88,6 +88,7 @@ var may = map[string]string{
 	"bridge/inbox/inboxtest":   "bridge/approval bridge/inbox bridge/inbox/keyring bridge/inbox/socket bridge/passkey bridge/record policy policy/report",
 	"bridge/inbox/web":         "bridge/approval bridge/audit/show bridge/fault bridge/inbox bridge/inbox/socket bridge/loopback bridge/passkey bridge/pause bridge/private bridge/text policy policy/report stdio/jsonrpc stdio/rawjson",
 	"bridge/prompt/prompttest": "",
+	"bridge/notify/notifytest": "",
 
 	"bridge/client":           "bridge/approval bridge/arguments bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/pause bridge/refusal bridge/text bridge/topic bridge/wire policy stdio/jsonrpc stdio/rawjson",
 	"bridge/client/view":      "bridge/arguments bridge/client bridge/engine bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
@@ -108,7 +109,7 @@ const everything = "*"
 // only says who may import a package directly. Everybody else may not, and
 // tests may do as they like.
 var only = map[string]string{
-	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway bridge/notify/channel",
+	"github.com/gorilla/websocket":                         "bridge/topic bridge/gateway bridge/notify/channel bridge/notify/notifytest",
 	"github.com/mark3labs/mcp-go":                          "bridge/desktop bridge/doctor", // the latter as a client of another make
 	"github.com/spf13/cobra":                               "bridge/help cmd/mcpx-bridge",
 	"github.com/goccy/go-yaml":                             "bridge/config bridge/desktop/install policy",

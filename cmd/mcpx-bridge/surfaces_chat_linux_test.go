@@ -5,65 +5,36 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/notify/notifytest"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
-// A chatroom is Slack or Telegram, as far as a channel that carries answers goes: what the bot posts is
-// in a diary, and people press its buttons.
+// A chatroom is Slack or Telegram: what the bot posts is in a diary, and people press its buttons.
 type chatroom struct {
 	*testing.T
-	url     string
+	*notifytest.Chats
 	posts   *diary
-	polls   *diary      // of Telegram: from where they ask
-	updates chan string // for a poll
-	sockets chan *websocket.Conn
+	waits   *notifytest.Poll // of Telegram: a poll that came, and was not answered
 	socket  *websocket.Conn
 	pressed int
 }
 
 // openChat is the chat server that a policy names, in which alice is who its notify says.
 func openChat(s *site) *chatroom {
-	c := &chatroom{T: s.root, posts: newDiary(), polls: newDiary(), updates: make(chan string), sockets: make(chan *websocket.Conn, 1)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch method := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; method {
-		case "getUpdates":
-			fmt.Fprintf(c.polls, "%s\n", body)
-			select {
-			case update := <-c.updates:
-				fmt.Fprintf(w, `{"ok":true,"result":[%s]}`, update)
-			case <-r.Context().Done():
-			}
-		case "apps.connections.open":
-			fmt.Fprintf(w, `{"ok":true,"url":"ws%s/socket"}`, strings.TrimPrefix(c.url, "http"))
-		case "socket":
-			conn, err := new(websocket.Upgrader).Upgrade(w, r, nil)
-			if err != nil {
-				c.Error(err)
-				return
-			}
-			c.sockets <- conn
-		default:
-			fmt.Fprintf(c.posts, `{"method":%q,"params":%s}`+"\n", method, bytes.TrimSpace(body))
-			io.WriteString(w, `{"ok":true,"ts":"1700.5","result":{"message_id":77}}`)
-		}
-	}))
-	c.url = server.URL
-	s.root.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
+	c := &chatroom{T: s.root, posts: newDiary()}
+	c.Chats = notifytest.New(s.root, func(method string, params []byte) {
+		fmt.Fprintf(c.posts, `{"method":%q,"params":%s}`+"\n", method, bytes.TrimSpace(params))
 	})
 	return c
 }
@@ -123,11 +94,29 @@ func (c *chatroom) updated(what string) string {
 	c.Helper()
 	c.pressed++
 	since := c.posts.length()
-	c.updates <- fmt.Sprintf(`{"update_id":%d,%s}`, c.pressed, what)
-	if _, ok := c.polls.next(fmt.Sprintf(`{"offset":%d}`, c.pressed+1), patience); !ok {
-		c.Fatalf("the next poll does not come: %s", c.polls.text())
+	for !c.poll().Answer(http.StatusOK, fmt.Sprintf(`{"ok":true,"result":[{"update_id":%d,%s}]}`, c.pressed, what)) {
+	}
+	for c.waits == nil { // until it wants the next
+		p := c.poll()
+		if (names{}).mismatch(fmt.Sprintf(`{"offset":%d}`, c.pressed+1), string(p.Params)) == "" {
+			c.waits = p
+		}
 	}
 	return c.told(since)
+}
+
+// poll is the next poll that was not answered.
+func (c *chatroom) poll() (p *notifytest.Poll) {
+	c.Helper()
+	if p, c.waits = c.waits, nil; p != nil {
+		return p
+	}
+	select {
+	case p = <-c.Polls:
+	case <-time.After(patience):
+		c.Fatal("the next poll does not come")
+	}
+	return p
 }
 
 func (c *chatroom) pressTelegram(who, where, data string) string {
@@ -192,7 +181,7 @@ func withChat(k chatKind) func(*site, launch) *sidecar {
 		if err != nil {
 			s.Fatal(err)
 		}
-		s.keep(s.rules, string(rules)+strings.NewReplacer("URL", s.chat.url, "SECRET", filepath.Join(s.home, "token")).Replace(k.rules))
+		s.keep(s.rules, string(rules)+strings.NewReplacer("URL", s.chat.URL, "SECRET", filepath.Join(s.home, "token")).Replace(k.rules))
 		if err := os.Mkdir(filepath.Join(s.home, "mcpx-bridge"), 0o700); err != nil {
 			s.Fatal(err)
 		}
@@ -215,7 +204,7 @@ func inChat(k chatKind) func(*site) hand {
 		s.bridge.await(`{"event":"peer","id":"alice","state":"joined"}`)
 		c := s.chat
 		if strings.Contains(k.rules, "slack") {
-			c.socket = <-c.sockets
+			c.socket = <-c.Sockets
 			s.root.Cleanup(func() { c.socket.Close() })
 		}
 		buttons := map[string]map[string]string{}
