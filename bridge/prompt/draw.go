@@ -24,21 +24,36 @@ const fewestLines = 6
 func (m *model) draw(now time.Time, columns, lines int) panel {
 	columns, lines = max(columns-1, 20), max(lines-1, fewestLines)
 	switch {
-	case len(m.items) == 0 && m.resident:
-		return panel{cursor: -1}
 	case len(m.items) == 0:
-		return panel{rows: rows(faint, text.Fit(m.waiting(), columns)), cursor: -1}
+		return m.drawIdle(now, columns, lines)
 	case m.mode == listing || m.mode == sweeping:
 		return m.drawList(now, columns, lines)
 	}
 	return m.drawQuestion(now, columns, lines)
 }
 
+// drawIdle is for while nothing is asked.
+func (m *model) drawIdle(now time.Time, columns, lines int) (p panel) {
+	if !m.resident {
+		p.rows = rows(faint, text.Fit(m.waiting(), columns))
+	}
+	p.cursor = -1
+	if m.mode == resuming {
+		var bottom []row
+		bottom, p.cursor = m.bottom("", columns, lines)
+		p.rows = append(p.rows, bottom...)
+	} else if beside := m.beside(now); beside != "" {
+		keys := wrapWords(beside, columns)
+		p.rows = append(p.rows, rows(faint, keys[:min(len(keys), max(lines/3, 1))]...)...)
+	}
+	return p
+}
+
 func (m *model) waiting() string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(m.sources)) {
 		label := text.Cell(m.sources[name].Label)
-		if m.sources[name].Halted {
+		if m.sources[name].status.Halted != nil {
 			label += " (halted)"
 		}
 		names = append(names, label)
@@ -53,6 +68,9 @@ func (m *model) drawList(now time.Time, columns, lines int) panel {
 	help := "Enter open   j k move"
 	if it := m.current(); it != nil && it.q.Elsewhere == "" {
 		help += between + "D deny all of " + text.Cell(it.q.From)
+	}
+	if keys := m.bridgeKeys(); len(keys) > 0 {
+		help += between + strings.Join(keys, between)
 	}
 	if !m.resident {
 		help += "   q quit"
@@ -130,7 +148,7 @@ func (m *model) leaf(columns, room int) []row {
 // keys do; and where the cursor is in the very last, -1 for nowhere. Of many lines, a third
 // is for what is no question.
 func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) {
-	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling || m.mode == sweeping
+	typing := m.mode == confirming || m.mode == refusing || m.mode == passing || m.mode == filling || m.mode == sweeping || m.mode == resuming
 	switch {
 	case m.hint != "":
 		all = rows(alarm, wrapProse(m.hint, columns)...)
@@ -155,6 +173,10 @@ func (m *model) bottom(help string, columns, lines int) (all []row, cursor int) 
 
 // above is what stands above the line that is being typed.
 func (m *model) above(columns, most int) []string {
+	if m.mode == resuming {
+		what := wrapProse(m.line.above, columns)
+		return append(what[:min(len(what), max(most, 1))], wrapProse("type "+m.pass+" for that; any other key goes back", columns)...)
+	}
 	if m.mode != confirming {
 		return wrapProse(m.line.above, columns)
 	}
@@ -214,6 +236,7 @@ func (m *model) help(now time.Time) string {
 	add(us && len(passable(m.view)) > 0, "g pass on")
 	add(us && len(m.view.Remember) > 0, "r remember: "+m.remembered(now))
 	add(len(m.items) > 1, "n p l others")
+	keys = append(keys, m.bridgeKeys()...)
 	add(!m.resident, "q quit")
 	return strings.Join(keys, between)
 }

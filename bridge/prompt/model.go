@@ -26,8 +26,13 @@ const (
 	passing    // typing to whom
 	filling    // typing into a field
 	sweeping   // typing why all of the list's questions of one caller are denied
+	resuming   // typing what lets a halted bridge go on
 	sending    // an answer is on its way
 )
+
+// apart reports whether what the keys mean is not about the open question, which may change or go
+// meanwhile.
+func (m mode) apart() bool { return m == listing || m == sweeping || m == resuming }
 
 // A ref names a question.
 type ref struct{ source, id string }
@@ -82,6 +87,11 @@ type model struct {
 	lockedAt  time.Time // of the last key while answers are locked; zero: they are not
 	lockedBy  string    // why they are, in words
 
+	named   *Found    // the halted bridge that a key would resume, as the screen says
+	namedAt time.Time // since when it does
+	resumes *Found    // when resuming: which, and so behind that
+	pass    string    // what has to be typed for it
+
 	fetching ref  // of the one that is being fetched
 	stale    bool // view is not how it is now
 
@@ -101,9 +111,14 @@ func (m *model) say(format string, args ...any) {
 	m.said = append(m.said, fmt.Sprintf(format, args...))
 }
 
-// take is the list of a source as it is now; gone, with no questions, is the
+// take is how a source is now, with its list; gone, with no questions, is the
 // end of the source.
-func (m *model) take(src *Found, list []approval.Summary, news []inbox.Event) {
+func (m *model) take(src *Found, status inbox.Status, list []approval.Summary, news []inbox.Event) {
+	if m.mode == resuming && m.resumes == src && !reflect.DeepEqual(status.Halted, src.status.Halted) {
+		m.mode = reading
+		m.say("%s is not halted any more as it was shown; nothing was sent", text.Cell(src.Label))
+	}
+	src.status = status
 	for _, e := range news {
 		m.haltedOrNot(src, e)
 		switch {
@@ -128,7 +143,7 @@ func (m *model) haltedOrNot(src *Found, e inbox.Event) {
 	if e.ID != "" || words == "" {
 		return
 	}
-	if src.Halted = e.Because == inbox.WasHalted; !m.resident {
+	if !m.resident {
 		m.say("%s %s", text.Cell(src.Label), words)
 	}
 }
@@ -245,7 +260,7 @@ func (m *model) shut() {
 	case confirming, refusing, passing, filling:
 		m.hint = nothingSent
 	}
-	if m.mode != listing && m.mode != sweeping {
+	if !m.mode.apart() {
 		m.mode = reading
 	}
 	m.view, m.page, m.columns, m.top, m.ended, m.since, m.entries, m.remember = nil, nil, 0, 0, false, time.Time{}, nil, 0
@@ -312,6 +327,9 @@ func (m *model) lost(src *Found) {
 	}
 	delete(m.sources, src.Name)
 	delete(m.lists, src.Name)
+	if m.mode == resuming && m.resumes == src {
+		m.mode = reading
+	}
 	if !m.resident {
 		m.say("%s is gone", text.Line(src.Label))
 	}
@@ -333,7 +351,7 @@ func (m *model) shown(r ref, v approval.View, err error) {
 		m.shut()
 	}
 	m.view, m.columns = &v, 0
-	if us, _ := m.asked(); !us && m.mode != listing && m.mode != sweeping && m.mode != sending {
+	if us, _ := m.asked(); !us && !m.mode.apart() && m.mode != sending {
 		m.mode = reading
 	}
 }

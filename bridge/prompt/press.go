@@ -18,7 +18,9 @@ type wish uint8
 const (
 	nothing wish = iota
 	quit
-	send // the answer that press returns with it
+	send   // the answer that press returns with it
+	link   // to be shown: a new one to the page of model.paged
+	resume // that model.resumes goes on
 )
 
 // press takes one key. What was typed before the question was before the
@@ -30,10 +32,13 @@ func (m *model) press(k key) (wish, approval.Reply) {
 		m.dropLine(k.at)
 		return nothing, approval.Reply{}
 	}
+	if w, done := m.pressForBridge(k); done {
+		return w, approval.Reply{}
+	}
 	switch m.mode {
 	case listing:
 		return m.pressInList(k), approval.Reply{}
-	case confirming:
+	case confirming, resuming:
 		return m.pressInConfirmation(k)
 	case refusing, passing, filling, sweeping:
 		return m.pressInLine(k)
@@ -43,6 +48,9 @@ func (m *model) press(k key) (wish, approval.Reply) {
 	if w, done := m.move(k.r); done {
 		return w, approval.Reply{}
 	}
+	if len(m.items) == 0 && len(m.bridgeKeys()) > 0 {
+		m.lock(k.at, wrongWindow)
+	}
 	if m.view == nil || m.since.IsZero() || k.at.Sub(m.since) < m.guard {
 		return nothing, approval.Reply{} // typed ahead
 	}
@@ -50,9 +58,25 @@ func (m *model) press(k key) (wish, approval.Reply) {
 	return nothing, approval.Reply{}
 }
 
-// What is typed here may be meant for another window. A key that means nothing
-// says so, and from then on no answer is begun until nothing was typed for
-// m.silence (DESIGN 7, FINDINGS U1).
+// pressForBridge takes the keys that are about a bridge and no question.
+func (m *model) pressForBridge(k key) (w wish, done bool) {
+	if m.mode != reading && m.mode != listing {
+		return nothing, false
+	}
+	switch halted := m.halted(); {
+	case k.r == 'R' && halted != nil:
+		if !m.locked(k.at) && m.named == halted && k.at.Sub(m.namedAt) >= m.guard { // else it was typed ahead
+			m.askWhetherToResume(k.at)
+		}
+	case k.r == 'o' && m.paged() != nil:
+		if !m.locked(k.at) {
+			return link, true
+		}
+	default:
+		return nothing, false
+	}
+	return nothing, true
+}
 
 // dropLine ends what is being typed, for some of it is lost.
 func (m *model) dropLine(at time.Time) {
@@ -60,31 +84,9 @@ func (m *model) dropLine(at time.Time) {
 	switch m.mode {
 	case sweeping:
 		m.mode, m.swept = listing, nil
-	case confirming, refusing, passing, filling:
+	case confirming, refusing, passing, filling, resuming:
 		m.mode, m.entries = reading, nil
 	}
-}
-
-// listen ends the lock when there was silence before this key. Whatever is typed
-// meanwhile makes it longer.
-func (m *model) listen(at time.Time) {
-	if !m.locked(at) {
-		m.lockedAt = time.Time{}
-		return
-	}
-	m.lockedAt = at
-}
-
-// lock takes no answers until there was silence, and says why.
-func (m *model) lock(at time.Time, why string) { m.lockedAt, m.lockedBy = at, why+untilSilence }
-
-const (
-	untilSilence = "answers are locked until you stop typing for a second"
-	wrongWindow  = "that key is no answer; is this the right window? "
-)
-
-func (m *model) locked(now time.Time) bool {
-	return !m.lockedAt.IsZero() && now.Sub(m.lockedAt) < m.silence
 }
 
 // move takes the keys that decide nothing.
@@ -194,6 +196,9 @@ func (m *model) choose(k key) {
 		m.hint = "read it to the end first: Space goes on, x goes to the end"
 	case m.view.Confirm != "":
 		m.hint = approval.TakesPasskey
+		if m.paged() != nil {
+			m.hint += "; o shows a new link to it"
+		}
 	case r == 'e' && len(m.view.Edits) == 0:
 		m.hint = "nothing of this can be changed"
 	case r == 'e':
@@ -254,11 +259,19 @@ func changesOf(entries []approval.Entry) (changes []string) {
 // confirmedBy is how many characters of the digest a yes takes.
 const confirmedBy = 2
 
-// pressInConfirmation takes the beginning of the digest and nothing else. What is typed faster
+// wanted is what has to be typed for a yes, or for a bridge to go on.
+func (m *model) wanted() string {
+	if m.mode == resuming {
+		return m.pass
+	}
+	return m.view.Short[:confirmedBy]
+}
+
+// pressInConfirmation takes what is wanted and nothing else. What is typed faster
 // than one can read may be for another window, as "adb devices": it counts when nothing more
 // has come for m.guard.
 func (m *model) pressInConfirmation(k key) (wish, approval.Reply) {
-	typed, want := m.line.String()+string(k.r), m.view.Short[:confirmedBy]
+	typed, want := m.line.String()+string(k.r), m.wanted()
 	if typed == string(k.r) && m.part.turn(k.r) {
 		m.confirmed = k.at
 		return nothing, approval.Reply{}
@@ -278,7 +291,7 @@ func (m *model) pressInConfirmation(k key) (wish, approval.Reply) {
 	case m.hasty:
 		m.counts = k.at.Add(m.guard)
 	default:
-		return m.allow()
+		return m.whole()
 	}
 	return nothing, approval.Reply{}
 }
@@ -288,6 +301,8 @@ func (m *model) takeBack(k key) {
 	switch {
 	case k.r == escape || k.r == endOfText:
 		m.top = m.was
+	case strings.ContainsRune("0123456789abcdef", k.r) && m.counts.IsZero() && m.mode == resuming:
+		m.lock(k.at, "that is not "+m.pass+": type R, then the two characters that it asks for; ")
 	case strings.ContainsRune("0123456789abcdef", k.r) && m.counts.IsZero():
 		m.lock(k.at, "that is not "+m.view.Short[:confirmedBy]+"…: type a, then the first two characters of the digest; ")
 	default:
@@ -296,14 +311,19 @@ func (m *model) takeBack(k key) {
 	m.mode, m.entries = reading, nil
 }
 
-func (m *model) allow() (wish, approval.Reply) {
+// whole is what comes of a confirmation that was typed whole.
+func (m *model) whole() (wish, approval.Reply) {
+	if m.mode == resuming {
+		m.mode = reading
+		return resume, approval.Reply{}
+	}
 	return m.answer(approval.Reply{Allow: true, Remember: m.keep(), Fields: m.entries})
 }
 
 // countsAt is when a yes counts that was typed faster than one can read; the zero time: there is
 // none.
 func (m *model) countsAt() time.Time {
-	if m.mode != confirming {
+	if m.mode != confirming && m.mode != resuming {
 		return time.Time{}
 	}
 	return m.counts
@@ -314,7 +334,7 @@ func (m *model) wait(now time.Time) (wish, approval.Reply) {
 	if at := m.countsAt(); at.IsZero() || now.Before(at) {
 		return nothing, approval.Reply{}
 	}
-	return m.allow()
+	return m.whole()
 }
 
 // fill begins to type into a field, or into the next that can be typed; behind the last it asks
@@ -422,9 +442,15 @@ func (m *model) answer(r approval.Reply) (wish, approval.Reply) {
 	return send, r
 }
 
-// seen notes that the question is before the person's eyes now.
+// seen notes that the question is before the person's eyes now, and which bridge is halted.
 func (m *model) seen(now time.Time) {
 	if m.view != nil && m.since.IsZero() {
 		m.since = now
 	}
+	if halted := m.halted(); halted != m.named {
+		m.named, m.namedAt = halted, now
+	}
 }
+
+// unseen notes that nothing of that is.
+func (m *model) unseen() { m.since, m.named = time.Time{}, nil }

@@ -90,11 +90,11 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 			if w == quit {
 				return nil
 			}
-			p.send(ctx, &parts, w, r)
+			p.do(ctx, &parts, w, r)
 		case <-after(p.m.countsAt()):
 			if keys.none() { // nothing has followed it
 				w, r := p.m.wait(time.Now())
-				p.send(ctx, &parts, w, r)
+				p.do(ctx, &parts, w, r)
 			}
 		case <-tick.C:
 		}
@@ -109,11 +109,11 @@ func (p *Prompt) draw(t *terminal) {
 	switch ours, fresh := t.ours(); {
 	case !ours:
 		p.screen.hide(true)
-		p.m.since = time.Time{}
+		p.m.unseen()
 		return
 	case fresh:
 		p.screen.on()
-		p.m.since = time.Time{}
+		p.m.unseen()
 	}
 	p.flush()
 	if p.o.Resident && p.m.mode != confirming && !p.m.locked(time.Now()) {
@@ -141,11 +141,32 @@ func after(at time.Time) <-chan time.Time {
 	return time.After(time.Until(at))
 }
 
-// send sends an answer, if that is the wish.
-func (p *Prompt) send(ctx context.Context, parts *sync.WaitGroup, w wish, r approval.Reply) {
-	if w != send {
-		return
+// do does what is wished, but for the end.
+func (p *Prompt) do(ctx context.Context, parts *sync.WaitGroup, w wish, r approval.Reply) {
+	switch w {
+	case send:
+		p.send(ctx, parts, r)
+	case link:
+		p.m.say("this link lets one browser in, once, within an hour; one of before that nobody has used does not work any more:")
+		p.m.say("%s", p.m.paged().Page())
+	case resume:
+		p.resume(ctx, parts, p.m.resumes)
 	}
+}
+
+// resume has a bridge go on. That it does, it says itself.
+func (p *Prompt) resume(ctx context.Context, parts *sync.WaitGroup, src *Found) {
+	parts.Go(func() {
+		c, cancel := ask(ctx)
+		defer cancel()
+		if err := src.Inbox.(inbox.Halter).Resume(c, ""); err != nil {
+			p.post(ctx, func() { p.m.say("%s: %s", text.Cell(src.Label), text.Line(err.Error())) })
+		}
+	})
+}
+
+// send sends an answer.
+func (p *Prompt) send(ctx context.Context, parts *sync.WaitGroup, r approval.Reply) {
 	for _, l := range p.m.letters(&r) {
 		parts.Go(func() {
 			c, cancel := ask(ctx)
@@ -220,14 +241,18 @@ func (p *Prompt) listen(ctx context.Context, src *Found) {
 			return
 		}
 		c, cancel := ask(ctx)
-		list, err := src.List(c, false)
+		status, err := src.Status(c)
+		var list []approval.Summary
+		if err == nil {
+			list, err = src.List(c, false)
+		}
 		cancel()
 		if err != nil {
 			return
 		}
 		p.post(ctx, func() {
 			p.m.sources[src.Name] = src
-			p.m.take(src, list, heard.events)
+			p.m.take(src, status, list, heard.events)
 		})
 	}
 }

@@ -14,7 +14,11 @@ type Found struct {
 	Name  string // distinct from all others'
 	Label string // for people
 
-	Halted bool // when it was found; from then on it says so itself
+	// Page makes a new link to the page of its own; nil: it has none, or none for who sits here.
+	// What leads there is for the screen alone.
+	Page func() string
+
+	status inbox.Status // as it was when something was last heard of it
 }
 
 // A Finder returns the inboxes that there are now, without those whose names
@@ -34,7 +38,7 @@ func Bridges(dir string, want func(inbox.Status) bool) Finder {
 			if err != nil || want != nil && !want(c.Known) {
 				continue // nobody lives there, or not for us
 			}
-			found = append(found, &Found{c, path, c.Known.ID + " in " + c.Known.Topic, c.Known.Halted != nil})
+			found = append(found, &Found{Inbox: c, Name: path, Label: c.Known.ID + " in " + c.Known.Topic, status: c.Known})
 		}
 		return found, err
 	}

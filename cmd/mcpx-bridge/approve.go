@@ -136,9 +136,13 @@ func (p *program) countDown() {
 }
 
 // keepAsking asks the person at the terminal of run until ctx ends.
-func (p *program) keepAsking(ctx context.Context, n *node.Node) error {
+func (p *program) keepAsking(ctx context.Context, n *node.Node, page *inboxPage) error {
 	if p.prompt != nil {
-		if err := p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: n.Inbox(), Name: "own", Label: n.ID() + " in " + n.Topic()})); err != nil {
+		own := &prompt.Found{Inbox: n.Inbox(), Name: "own", Label: n.ID() + " in " + n.Topic()}
+		if page.Server != nil {
+			own.Page = page.FreshLink
+		}
+		if err := p.prompt.Run(ctx, prompt.Only(own)); err != nil {
 			p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
 		}
 	}

@@ -85,7 +85,7 @@ func (p *program) halt(ctx context.Context, named []string) error {
 		case c.Known.Halted != nil:
 			p.log.Info(where + " was halted already, " + how.Words(time.Now()))
 		case c.Known.Elsewhere != "":
-			p.log.Info(where + " is halted: nothing starts until it was started without --answers terminal and resumed")
+			p.log.Info(where + " is halted: nothing starts until R is pressed at its terminal (--answers terminal)")
 		default:
 			p.log.Info(where + " is halted: nothing starts until mcpx-bridge resume " + c.Known.ID)
 		}
@@ -99,7 +99,7 @@ func (p *program) resume(ctx context.Context, named []string) error {
 		if was != nil {
 			err := c.Resume(ctx, p.s.Reason)
 			if r, is := errors.AsType[*inbox.Refusal](err); is && r.Reason == inbox.AnswersElsewhere {
-				return fail(exitFailed, "start it without --answers terminal, resume it, and start it again as before", "it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could")
+				return fail(exitFailed, "press R there, at the terminal of the bridge", "it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could")
 			}
 			if err != nil {
 				return err

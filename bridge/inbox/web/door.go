@@ -7,16 +7,20 @@ import (
 
 const (
 	// ownLink is how one gets to the own page of a bridge.
-	ownLink = "run printed the link to that when the bridge started, and it let one browser in, once: for another, start the bridge again."
+	ownLink = "run printed the link to that when the bridge started, and it let one browser in, once: for another, " + afresh
+
+	afresh = "press o at the terminal where run was started; without a terminal, start the bridge again."
+
+	linkIsOver = "This link was used, is too old, or gave way to a newer one."
 
 	again    = "mcpx-bridge inbox prints a new link, at the terminal of this machine."
-	againOwn = "mcpx-bridge inbox prints a link, at the terminal of this machine, to another page, where all is answered but a yes that takes a passkey. That is given on this page alone: for a new link to it, start the bridge again."
+	againOwn = "mcpx-bridge inbox prints a link, at the terminal of this machine, to another page, where all is answered but a yes that takes a passkey. That is given on this page alone: for a new link to it, " + afresh
 )
 
 // enter shows a button: what looks ahead at links presses none.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if !s.guard.waits(r.PathValue("link"), time.Now()) {
-		s.page(w, r, http.StatusGone, s.away("This link was used, or is too old."))
+		s.page(w, r, http.StatusGone, s.away(linkIsOver))
 		return
 	}
 	s.page(w, r, http.StatusOK, bare("Open the inbox",
@@ -34,7 +38,7 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
 	}
 	cookie := s.guard.redeem(r.PathValue("link"), user, time.Now())
 	if cookie == nil {
-		s.page(w, r, http.StatusGone, s.away("This link was used, or is too old."))
+		s.page(w, r, http.StatusGone, s.away(linkIsOver))
 		return
 	}
 	http.SetCookie(w, cookie)

@@ -50,6 +50,33 @@ func TestALinkLetsOneBrowserInOnceAndItsGetIsHarmless(t *testing.T) {
 	}
 }
 
+// Who asks for another link has let go of the one before, which may have been seen by others; who
+// is in stays in.
+func TestAFreshLinkVoidsThoseOfBefore(t *testing.T) {
+	s := serve(t, source(inboxtest.New("notes"), "notes"))
+	in, first := within(t, s), s.Link()
+	second := s.FreshLink()
+	third := s.FreshLink()
+	b := newBrowser(t, s)
+	for _, old := range []string{first, second} {
+		at := strings.TrimPrefix(old, b.base)
+		for _, got := range []answer{b.get(at), b.post(at, nil)} {
+			if got.status != http.StatusGone || got.header.Get("Set-Cookie") != "" || !strings.Contains(got.body, "gave way to a newer one") {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+	if got := b.post(strings.TrimPrefix(third, b.base), nil); got.status != http.StatusSeeOther {
+		t.Errorf("the newest does not work: %d", got.status)
+	}
+	if got := b.post(strings.TrimPrefix(third, b.base), nil); got.status != http.StatusGone {
+		t.Errorf("it works twice: %d", got.status)
+	}
+	if got := in.get("/"); got.status != http.StatusOK {
+		t.Errorf("who was in is not any more: %d", got.status)
+	}
+}
+
 // A page that somehow knows a link logs nobody in by it.
 func TestAnotherPageUsesNoLinkUp(t *testing.T) {
 	s := serve(t, source(inboxtest.New("notes"), "notes"))

@@ -102,7 +102,7 @@ func haltOne(ctx context.Context, src *Source, do, reason string, cancel bool) e
 	}
 	err := in.Resume(ctx, reason)
 	if r, is := errors.AsType[*inbox.Refusal](err); is && r.Reason == inbox.AnswersElsewhere {
-		return errors.New("it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could. Start it without that, resume it, and start it again as before")
+		return errors.New("it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could. Press R there, at the terminal of the bridge")
 	}
 	return err
 }

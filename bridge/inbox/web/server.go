@@ -46,6 +46,12 @@ func (s *Server) Question(id string) string {
 // Link makes a link that lets one browser in, once, within the hour.
 func (s *Server) Link() string { return s.Address() + "in/" + s.guard.link(time.Now()) }
 
+// FreshLink is Link, and those of before that nobody has used work no more.
+func (s *Server) FreshLink() string {
+	s.guard.voidLinks()
+	return s.Link()
+}
+
 // Serve serves the page until ctx ends, and has seen everybody out when it returns. It must
 // be called once.
 func (s *Server) Serve(ctx context.Context) error {

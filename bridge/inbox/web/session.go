@@ -77,6 +77,13 @@ func (s *sessions) link(now time.Time) string {
 	return secret
 }
 
+// voidLinks has no link work that was made before.
+func (s *sessions) voidLinks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.links)
+}
+
 // waits reports whether a link would work.
 func (s *sessions) waits(secret string, now time.Time) bool {
 	s.mu.Lock()
