@@ -147,7 +147,7 @@ func (p *Prompt) do(ctx context.Context, parts *sync.WaitGroup, w wish, r approv
 	case send:
 		p.send(ctx, parts, r)
 	case link:
-		p.m.say("this link lets one browser in, once, within an hour; one of before that nobody has used does not work any more:")
+		p.m.say("this link lets one browser in, once, within an hour; an older one does not any more:")
 		p.m.say("%s", p.m.paged().Page())
 	case resume:
 		p.resume(ctx, parts, p.m.resumes)

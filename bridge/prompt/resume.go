@@ -86,7 +86,7 @@ func (m *model) askWhetherToResume(at time.Time) {
 	moment := sha256.Sum256(fmt.Append(nil, at.UnixNano()))
 	m.pass = fmt.Sprintf("%x", moment[:1])
 	m.mode, m.line = resuming, newEditor("> ", "", nil)
-	m.line.above = fmt.Sprintf("let calls start again on %s, and questions go on; it is %s", text.Cell(m.resumes.Label), haltedWords(m.resumes, at))
+	m.line.above = fmt.Sprintf("let calls start again on %s, and its questions go on? It is %s", text.Cell(m.resumes.Label), haltedWords(m.resumes, at))
 	m.part = part{ended: true}
 	m.confirmed, m.hasty, m.counts = at, false, time.Time{}
 	m.was = m.top

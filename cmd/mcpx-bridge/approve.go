@@ -31,7 +31,8 @@ A question is shown whole; Space goes through a long one. Then
   g  lets somebody else decide        r    remembers the answer
                                       q    quits
 
-In the list, D denies all questions of one caller that it shows.
+In the list, D denies all questions of one caller that it shows. Where a bridge is
+halted, R resumes it, once the two characters are typed that it asks for.
 
 Keys typed before a question is on the screen decide nothing. A key that means
 nothing locks the answers until you have typed nothing for a second: it may have
@@ -138,11 +139,7 @@ func (p *program) countDown() {
 // keepAsking asks the person at the terminal of run until ctx ends.
 func (p *program) keepAsking(ctx context.Context, n *node.Node, page *inboxPage) error {
 	if p.prompt != nil {
-		own := &prompt.Found{Inbox: n.Inbox(), Name: "own", Label: n.ID() + " in " + n.Topic()}
-		if page.Server != nil {
-			own.Page = page.FreshLink
-		}
-		if err := p.prompt.Run(ctx, prompt.Only(own)); err != nil {
+		if err := p.prompt.Run(ctx, prompt.Only(&prompt.Found{Inbox: n.Inbox(), Name: "own", Label: n.ID() + " in " + n.Topic(), Page: page.Links()})); err != nil {
 			p.log.Warn("questions cannot be asked here; mcpx-bridge approve asks them elsewhere", "error", err)
 		}
 	}

@@ -184,12 +184,12 @@ func TestAnAgentWithAShellDoesNotAnswerItsOwnCall(t *testing.T) {
 	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
 		t.Errorf("the caller got %s", got)
 	}
-	if code, _, errs := typed(t, state, "halt", "--reason", "who goes there"); code != exitDone || strings.Contains(errs, "mcpx-bridge resume") || !strings.Contains(errs, "is halted: nothing starts until it was started without --answers terminal and resumed") { // which only tightens
+	if code, _, errs := typed(t, state, "halt", "--reason", "who goes there"); code != exitDone || strings.Contains(errs, "mcpx-bridge resume") || !strings.Contains(errs, "is halted: nothing starts until R is pressed at its terminal (--answers terminal)") { // which only tightens
 		t.Errorf("halt exits %d: %s", code, errs)
 	}
 	term.Sees("halted, by the person at the bridge: who goes there")
 	code, _, errs := typed(t, state, "resume")
-	if code != exitFailed || !strings.Contains(errs, "fs: it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could") || !strings.Contains(errs, "hint: start it without --answers terminal") {
+	if code != exitFailed || !strings.Contains(errs, "fs: it is halted still: with --answers terminal nobody resumes it from elsewhere, as an agent with a shell could") || !strings.Contains(errs, "hint: press R there, at the terminal of the bridge") {
 		t.Errorf("resume exits %d: %s", code, errs)
 	}
 }

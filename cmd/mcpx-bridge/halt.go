@@ -28,7 +28,7 @@ remembered answer covers, or that somebody agreed to a moment ago; their callers
 that the bridge is halted, by whom and why. Questions stay, and their time stands
 still. A call that runs goes on, unless --cancel has the server told to end it.
 
-It holds, over restarts too, until "resume". Both are in the audit log.`,
+It holds, over restarts too, until "resume" or R at its terminal; all is on record.`,
 		Example: `  mcpx-bridge halt --reason "the agents delete what they should read"
   mcpx-bridge halt filesystem --cancel --reason "wrong directory"`,
 		Args: help.InUTF8(help.Positional(0, -1), "reason"),

@@ -27,8 +27,8 @@ The link that is printed lets one browser in, once, within an hour. The page is 
 to be reached from elsewhere; ssh -L brings it to another machine. Questions of a
 bridge that was started with --answers terminal are shown, and answered there.
 
-run has a page for its own questions, and prints its link. A yes that takes a
-passkey counts there, and not here.`,
+run has a page for its own questions, and prints its link; o at its terminal shows
+another. A yes that takes a passkey counts there, and not here.`,
 		Example: `  mcpx-bridge inbox
   mcpx-bridge inbox --port 9000 notes`,
 		Args: help.Positional(0, -1),
@@ -138,19 +138,13 @@ func (p *program) pageBeside(ctx context.Context, g *inboxPage, in inbox.Inbox, 
 
 // sayPage says where one answers in a browser.
 func (p *program) sayPage(g *inboxPage) {
-	another := "\"mcpx-bridge inbox\" prints one to a page for all bridges"
-	if p.prompt != nil {
-		another = "o shows a new one here, and " + another
-	}
 	switch {
 	case g.Server == nil:
-	case p.overheard && p.prompt != nil:
-		p.log.Info("hint: others read what is written here: o shows a link to a page, to answer in a browser, on this screen alone")
 	case p.overheard:
 		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser all but what takes a passkey")
 	default:
 		p.log.Info("hint: in a browser you answer at " + g.link)
-		p.log.Info("hint: this link works once, within an hour; " + another)
+		p.log.Info("hint: this link works once, within an hour; \"mcpx-bridge inbox\" prints one to a page for all bridges")
 	}
 }
 

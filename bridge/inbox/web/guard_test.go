@@ -55,8 +55,9 @@ func TestALinkLetsOneBrowserInOnceAndItsGetIsHarmless(t *testing.T) {
 func TestAFreshLinkVoidsThoseOfBefore(t *testing.T) {
 	s := serve(t, source(inboxtest.New("notes"), "notes"))
 	in, first := within(t, s), s.Link()
-	second := s.FreshLink()
-	third := s.FreshLink()
+	fresh := s.Links()
+	second := fresh()
+	third := fresh()
 	b := newBrowser(t, s)
 	for _, old := range []string{first, second} {
 		at := strings.TrimPrefix(old, b.base)

@@ -46,10 +46,16 @@ func (s *Server) Question(id string) string {
 // Link makes a link that lets one browser in, once, within the hour.
 func (s *Server) Link() string { return s.Address() + "in/" + s.guard.link(time.Now()) }
 
-// FreshLink is Link, and those of before that nobody has used work no more.
-func (s *Server) FreshLink() string {
-	s.guard.voidLinks()
-	return s.Link()
+// Links makes links as Link does, but with each, those of before that nobody has used work no
+// more. It is nil where s is.
+func (s *Server) Links() func() string {
+	if s == nil {
+		return nil
+	}
+	return func() string {
+		s.guard.voidLinks()
+		return s.Link()
+	}
 }
 
 // Serve serves the page until ctx ends, and has seen everybody out when it returns. It must

@@ -214,7 +214,7 @@ func haltInWords(r *record.Record) string {
 		out += ": " + r.Detail
 	}
 	if r.Event == record.Halted {
-		out += "; nothing starts until mcpx-bridge resume"
+		out += "; nothing starts until it is resumed"
 	}
 	return out
 }

@@ -96,10 +96,10 @@ func TestALogSaysThingsOnce(t *testing.T) {
 func TestAHaltIsSaidInWords(t *testing.T) {
 	by := []string{"local"}
 	for want, r := range map[string]record.Record{
-		"halted, by the person at the bridge: mad agents; nothing starts until mcpx-bridge resume":                              {Event: record.Halted, By: by, Detail: "mad agents"},
-		"halted still, as before the restart, by the person at the bridge: mad agents; nothing starts until mcpx-bridge resume": {Event: record.Halted, By: by, Detail: "mad agents", Reason: "restarted"},
-		"no longer halted, by the person at the bridge: mended":                                                                 {Event: record.Resumed, By: by, Detail: "mended"},
-		"no longer halted, by the person at the bridge":                                                                         {Event: record.Resumed, By: by},
+		"halted, by the person at the bridge: mad agents; nothing starts until it is resumed":                              {Event: record.Halted, By: by, Detail: "mad agents"},
+		"halted still, as before the restart, by the person at the bridge: mad agents; nothing starts until it is resumed": {Event: record.Halted, By: by, Detail: "mad agents", Reason: "restarted"},
+		"no longer halted, by the person at the bridge: mended":                                                            {Event: record.Resumed, By: by, Detail: "mended"},
+		"no longer halted, by the person at the bridge":                                                                    {Event: record.Resumed, By: by},
 	} {
 		if got := plain.Words(&r); got != want || plain.Level(&r) != slog.LevelWarn || len(plain.Details(&r)) != 0 {
 			t.Errorf("%q (%v, %v), want %q", got, plain.Level(&r), plain.Details(&r), want)

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt/prompttest"
+)
+
+// resumeAt has a halted bridge go on at its terminal. What is pressed in the first moments counts
+// for nothing.
+func resumeAt(term *prompttest.Terminal) {
+	for {
+		term.Types("R")
+		for late, waits := time.After(2*time.Second), true; waits; {
+			if _, behind, ok := strings.Cut(term.String(), "\ntype "); ok {
+				term.Types(behind[:2])
+				return
+			}
+			select {
+			case <-term.Changed():
+			case <-late:
+				waits = false
+			}
+		}
+	}
+}
+
+// Where nobody resumes from elsewhere, the person at the terminal does, and what was asked goes on.
+func TestAHaltIsUndoneAtTheTerminalOfTheBridge(t *testing.T) {
+	term, agent, state := prompttest.Open(t, 110, 40), prompttest.Open(t, 110, 40), t.TempDir()
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	at(t, term, state, slices.Concat([]string{"run", "--answers", "terminal", "--listen", "127.0.0.1:0", "--id", "fs", "--"}, server)...)
+	term.Sees("fs serves")
+	at(t, agent, state, "approve")
+	halt := func() {
+		t.Helper()
+		if code, _, errs := typed(t, state, "halt", "--reason", "who goes there"); code != exitDone {
+			t.Fatalf("halt exits %d: %s", code, errs)
+		}
+		agent.Sees("(halted)")
+		agent.Misses("R resume")
+	}
+	halt()
+	term.Sees("halted by the person at the bridge at", ": who goes there   R resume")
+	resumeAt(term)
+	term.Sees("no longer halted, by the person at the bridge")
+	result := make(chan string, 1)
+	go func() {
+		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+		result <- out + errs
+	}()
+	term.Sees("bob requests permission to execute write_file")
+	if code, _, errs := typed(t, state, "halt", "--reason", "who goes there"); code != exitDone {
+		t.Fatalf("halt exits %d: %s", code, errs)
+	}
+	term.Sees("halted, 4:", "R resume")
+	resumeAt(term)
+	term.Misses("halted, 4:")
+	agree(term, func() bool { return len(result) > 0 })
+	if got := <-result; !strings.Contains(got, "wrote 1 bytes to /a") {
+		t.Errorf("the caller got %s", got)
+	}
+	if code, _, errs := typed(t, state, "audit", "verify", "fs"); code != exitDone {
+		t.Errorf("audit verify exits %d: %s", code, errs)
+	}
+}
+
+// Whoever closed the browser gets another link by a key, which is the only one that works then, and
+// is written down nowhere.
+func TestAKeyAtTheTerminalShowsAFreshLink(t *testing.T) {
+	term, state := prompttest.Open(t, 130, 40), t.TempDir()
+	server := slices.Concat([]string{os.Args[0]}, stdiotestArgs(`{}`))
+	stop := at(t, term, state, slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--inbox", "127.0.0.1:0", "--id", "fs", "--"}, server)...)
+	term.Sees("fs serves", "hint: this link works once, within an hour", "o new link to the page")
+	links := func(n int) []string {
+		t.Helper()
+		for late := time.After(20 * time.Second); ; {
+			if all := regexp.MustCompile(`http://\S+/in/[A-Z2-7]{26}`).FindAllString(term.String(), -1); len(all) == n {
+				return all
+			}
+			select {
+			case <-term.Changed():
+			case <-late:
+				t.Fatalf("there are not %d links:\n%s", n, term)
+			}
+		}
+	}
+	links(1)
+	term.Types("o")
+	links(2)
+	term.Types("o")
+	all := links(3)
+	for _, old := range all[:2] {
+		if page := sent(t, &http.Client{}, http.MethodPost, old, nil); !strings.Contains(page, "gave way to a newer one") {
+			t.Errorf("an old link leads to\n%s", page)
+		}
+	}
+	c, base := entered(t, all[2])
+	if page := sent(t, c, http.MethodGet, base+"/", nil); !strings.Contains(page, "Nothing waits") {
+		t.Errorf("it leads to\n%s", page)
+	}
+	if page := sent(t, &http.Client{}, http.MethodPost, all[2], nil); !strings.Contains(page, "was used") {
+		t.Errorf("it works twice:\n%s", page)
+	}
+	stop()
+	err := filepath.WalkDir(state, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if strings.Contains(string(text), "/in/") {
+			t.Errorf("%s has a link", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
