@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -44,10 +45,8 @@ func isHalted(t *testing.T, h *inboxtest.Hall) bool {
 // wanted is what the screen asks for.
 func (s *person) wanted() string {
 	s.Helper()
-	s.saysAll("for that; any other key goes back")
-	_, behind, _ := strings.Cut(squeezed(s.Terminal.String()), ";itishalted")
-	_, behind, _ = strings.Cut(behind, "type")
-	return behind[:2]
+	s.saysAll("on fs in lobby, and its questions go on? It is halted by the person at the bridge at ", "for that; any other key goes back")
+	return regexp.MustCompile(`\ntype ([0-9a-f]{2}) for that`).FindStringSubmatch(s.Terminal.String())[1]
 }
 
 // resumes has the bridge go on.
@@ -83,6 +82,7 @@ func TestAHaltedBridgeGoesOnByAKey(t *testing.T) {
 		if got := h.Next(t); got.ID != first || got.Outcome != approval.Allowed {
 			t.Errorf("settled as %+v", got)
 		}
+		s.Sees("1 of 1")
 		h.Ask(inboxtest.Write(`{"n":3}`))
 		s.Sees("1 of 2")
 		halt(t, h, "mad agents")
@@ -186,6 +186,7 @@ func TestALinkToThePageIsShownByAKey(t *testing.T) {
 		s.Types("o")
 		s.saysAll("http://127.0.0.1:1/in/link-2", "a allow")
 		h.Ask(inboxtest.Write(`{"path":"/b"}`))
+		s.Sees("1 of 2")
 		s.Types("l")
 		s.saysAll("2 questions", "o new link to the page")
 		s.Types("o")
