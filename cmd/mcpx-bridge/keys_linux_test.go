@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io/fs"
 	"net/http"
 	"os"
@@ -51,7 +52,9 @@ func TestAHaltIsUndoneAtTheTerminalOfTheBridge(t *testing.T) {
 	halt()
 	term.Sees("halted by the person at the bridge at", ": who goes there   R resume")
 	resumeAt(term)
-	term.Sees("no longer halted, by the person at the bridge")
+	term.Sees("no longer halted, by the person at the bridge") // which is not on the disk yet
+	term.Misses("any other key goes back")
+	term.Misses("R resume")
 	result := make(chan string, 1)
 	go func() {
 		_, out, errs := typed(t, state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
@@ -123,5 +126,36 @@ func TestAKeyAtTheTerminalShowsAFreshLink(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// What is on the screen nobody else reads, whoever may read a file that stdout goes to: a question
+// that takes a passkey is put there.
+func TestTheScreenHasALinkWhereOthersReadStdout(t *testing.T) {
+	term, state := prompttest.Open(t, 130, 40), t.TempDir()
+	out, err := os.OpenFile(filepath.Join(state, "out"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := out.Chmod(0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	exit := make(chan int, 1)
+	go func() {
+		args := slices.Concat([]string{"run", "--listen", "127.0.0.1:0", "--inbox", "127.0.0.1:0", "--policy", takesPasskeys(t), "--id", "fs", "--", os.Args[0]}, stdiotestArgs(`{}`))
+		exit <- run(ctx, args, env{stdin: term.Slave, stdout: out, stderr: term.Slave,
+			getenv:  func(key string) string { return map[string]string{"XDG_STATE_HOME": state, "TERM": "xterm"}[key] },
+			environ: os.Environ})
+	}()
+	t.Cleanup(func() { cancel(errSignalled); <-exit })
+	term.Sees("fs serves", "o new link to the page")
+	at(t, prompttest.Open(t, 80, 24), state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
+	term.Sees("bob requests permission to execute write_file")
+	term.Types("o")
+	term.Sees("/in/")
+	if text, err := os.ReadFile(out.Name()); err != nil || strings.Contains(string(text), "/in/") {
+		t.Errorf("others read %s, %v", text, err)
 	}
 }
