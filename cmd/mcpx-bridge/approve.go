@@ -29,10 +29,9 @@ A question is shown whole; Space goes through a long one. Then
   d  denies it, with a reason         n p  go to the next and the one before
   e  changes what may be changed      l    lists all
   g  lets somebody else decide        r    remembers the answer
-                                      q    quits
+  R  has a halted bridge go on        q    quits
 
-In the list, D denies all questions of one caller that it shows. Where a bridge is
-halted, R resumes it, once the two characters are typed that it asks for.
+In the list, D denies all questions of one caller that it shows.
 
 Keys typed before a question is on the screen decide nothing. A key that means
 nothing locks the answers until you have typed nothing for a second: it may have
