@@ -7,7 +7,7 @@
 //	Open -> granted before? -> caps, cool-down -> who may decide and is here?
 //	     -> Show to each (all at once, or one after the other)
 //	Answer -> whose question, from whom it was put to? -> accept with approve?
-//	       -> edits -> Verify
+//	       -> edits -> a passkey's signature, where the terms want one (Draft, ToSign, Signed) -> Verify
 //	Verified -> may it still run? -> enough who agreed to the same bytes? -> Settled
 //
 // Nothing else settles a question as allowed. Everything that is not a

@@ -14,4 +14,6 @@
 // A channel decides nothing, unless the policy trusts it with answers. Then they count as those of
 // the participants that the policy says they are from, who must have been asked over the topic and
 // whose own inbox takes the decision, with the digest that was shown.
+//
+// Nothing here does any I/O of its own: what goes out, and what comes in, is channel's.
 package notify

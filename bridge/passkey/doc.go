@@ -6,5 +6,6 @@
 // [Registration.Verify], are kept in a [Book], and serve pages under the name localhost alone.
 //
 // All cryptography is the standard library's. A key comes as the DER that browsers make of it, so
-// no CBOR is read here, and no attestation: nobody here judges of which make a passkey is.
+// no CBOR is read here, and no attestation: nobody here judges of which make a passkey is. A Book
+// reads and writes its file, and nothing else here does any I/O.
 package passkey

@@ -41,4 +41,7 @@
 //
 // Answers go through [inbox.Inbox] as those of any other surface, with the digest of what
 // was shown; nothing here decides.
+//
+// Beside that it reads files of this machine, and writes none: records, for the history; the policy
+// file of a bridge, to show it; and the file that a call names, to show what would change in it.
 package web
