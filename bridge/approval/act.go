@@ -160,6 +160,12 @@ const (
 	BadArguments        = "invalid_arguments"
 )
 
+// Why an answer counts for nothing, whatever it says.
+const (
+	WrongSender    = "wrong_sender"    // it is not from whom the question was put to
+	DigestMismatch = "digest_mismatch" // it is not about what was shown
+)
+
 // Unconfirmed is why a yes does not count that no passkey has signed.
 const Unconfirmed = "unconfirmed"
 

@@ -41,7 +41,7 @@ func (d *Desk) Answer(now time.Time, a Answer) []Act {
 	d.begin(now)
 	switch {
 	case a.Signed != nil && a.Who.Door != Local:
-		d.foreign(a.Question, &a, "wrong_sender")
+		d.foreign(a.Question, &a, WrongSender)
 	case a.Who.Door == Topic:
 		d.fromTopic(&a)
 	default:
@@ -146,11 +146,11 @@ func (d *Desk) toAsk(id string, a *Answer) {
 	k := d.asks[id]
 	switch {
 	case k == nil && d.late[id].who != a.Who, k != nil && k.s.who != a.Who:
-		d.foreign(id, a, "wrong_sender")
+		d.foreign(id, a, WrongSender)
 	case k == nil:
 		d.do(Noted{ID: d.late[id].id, Event: record.LateAnswer, Who: a.Who, Reason: d.late[id].how})
 	case k.s.state == struck:
-		d.foreign(id, a, "wrong_sender")
+		d.foreign(id, a, WrongSender)
 	case k.void != "":
 		d.note(k.p, record.LateAnswer, a.Who, k.void)
 	case k.p.unsigned(a):
@@ -176,9 +176,9 @@ func (d *Desk) fromDoor(a *Answer) {
 	case a.Draft && p.digest.Is(a.Digest):
 		d.drafted(p, a)
 	case s == nil || s.state == struck:
-		d.foreign(p.id, a, "wrong_sender")
+		d.foreign(p.id, a, WrongSender)
 	case !p.digest.Is(a.Digest):
-		d.foreign(p.id, a, "digest_mismatch")
+		d.foreign(p.id, a, DigestMismatch)
 	case s.state == waiting || s.state == away:
 		d.foreign(p.id, a, "not_asked")
 	case s.state != beingAsked:

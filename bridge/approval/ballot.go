@@ -28,7 +28,7 @@ func (d *Desk) vacate(p *pending, s *ballot, to state, why string) {
 // voided says for the record why an answer comes too late, by the state its
 // sender is in.
 var voided = map[state]string{
-	agreed: "already_answered", passedOn: "already_answered", failed: "already_answered", away: "left", outOfTime: TimedOut, struck: "wrong_sender",
+	agreed: "already_answered", passedOn: "already_answered", failed: "already_answered", away: "left", outOfTime: TimedOut, struck: WrongSender,
 }
 
 // close takes down every view somebody has.

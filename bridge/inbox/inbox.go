@@ -180,8 +180,9 @@ type Refusal struct {
 const (
 	Unknown        = "unknown"         // there is no such question, or not any more
 	AlreadyDecided = "already_decided" // somebody else was first
-	DigestMismatch = "digest_mismatch" // it is not what was shown
-	WrongSender    = "wrong_sender"    // not for this person to decide
+
+	DigestMismatch = approval.DigestMismatch
+	WrongSender    = approval.WrongSender
 
 	AnswersElsewhere = "answers_elsewhere" // this bridge takes answers at its own terminal only
 )
