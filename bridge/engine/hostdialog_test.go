@@ -128,3 +128,25 @@ func TestTheClientsDialogPassesAQuestionOn(t *testing.T) {
 		t.Errorf("the server gets %q", s.lines)
 	}
 }
+
+// What a dialog cannot show whole is shown to nobody there, and whoever else may decide does.
+func TestAQuestionTooLongForTheClientsDialogIsPutToOthersOnly(t *testing.T) {
+	for of, want := range map[string]string{"[host]": "no_approver", "[host, carol]": "carol"} {
+		d, _ := wire.Lookup("mcpx/v0.1")
+		s := stageWith(t, d, Config{Policy: rules(t, strings.Replace(asksHost, "[host]", of, 1)), IDPrefix: "mcpx1n", Hosted: true, HostIDPrefix: "mcpx-SEAL-"})
+		s.seat()
+		s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Elicits: true, Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)}})
+		s.answerListing(tools)
+		s.frames, s.lines, s.toldHost = nil, nil, nil
+		line := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"` + strings.Repeat("a", dialogMax) + `"}}}`)
+		m, err := jsonrpc.Parse(line, jsonrpc.Judged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.do(HostCalled{line, m})
+		told := strings.Join(s.toldHost, "")
+		if strings.Contains(told, elicitation) || !strings.Contains(told+strings.Join(s.frames, ""), want) || len(s.lines) > 0 {
+			t.Errorf("of %s: the client is told %.300s, the topic %.300q, the server %.100q", of, told, s.frames, s.lines)
+		}
+	}
+}
