@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -30,6 +31,11 @@ func (p *pending) edit(values []value) (c change, problem string) {
 		}
 		if problem != "" {
 			return change{}, text.Line(e.Field) + " " + problem
+		}
+	}
+	if p.q.Method == plan.Method && len(c.modified) > 0 {
+		if _, err := plan.Parse(c.args); err != nil { // a yes to nothing is none
+			return change{}, text.Line(err.Error())
 		}
 	}
 	return c, ""

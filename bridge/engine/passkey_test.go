@@ -140,6 +140,17 @@ func TestAnOpenQuestionTakesAPasskeyOnceThePolicySaysSo(t *testing.T) {
 	}
 }
 
+// Whoever leaves nothing of a plan says no: it was asked about once more, as after a yes that lacks
+// a signature (seed 32718).
+func TestNothingLeftOfAPlanIsANo(t *testing.T) {
+	s := passkeyStage(t)
+	s.plans("p1", `{"items":[{"tool":"write_file","uses":2,"args":{"/path":{"any":true}}}],"seconds":600}`)
+	s.decides(s.view(), `{"action":"accept","content":{"approve":true,"uses1":0}}`)
+	if open := s.engine.desk.Resolve(""); len(open) > 0 || s.noted(record.ForeignAnswer, approval.Unconfirmed) {
+		t.Errorf("%d questions are open: %+v", len(open), s.notes)
+	}
+}
+
 // A plan takes a passkey where one of its calls does, and lets none of those run unasked.
 func TestAPlanLetsNoCallRunThatTakesAPasskey(t *testing.T) {
 	s := passkeyStage(t)
