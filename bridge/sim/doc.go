@@ -26,25 +26,29 @@
 // What is where, from below; no file uses one that stands under it here:
 //
 //	dice trace agenda fault       chance, what has happened, what is to, and what goes wrong
+//	folder                        which notes are in a folder, and which yes covers more than one
 //	who rules option tally        who is there, policies, what a seed decides, what happened how often
 //	letter hints frame reading    what is said by the bridge and to it, and how that is read
 //	answer claim scene            what the checker knows of a request, and can see of a world
 //	checker                       its books, and what it asks them
+//	planned why                   plans, and why calls are made
 //	absence streak share unread   who is here, refusals in a row, floods, what can be read in two ways
 //	halted                        when nothing may start, and no time of a question passes
 //	granted contest               yeses that last, and who serves a proposal
-//	offered filed votes shown     proposals, a changed policy, answers to questions, what people are shown
+//	filed votes shown             a changed policy, answers to questions, what people are shown
 //	signed                        yeses that take a passkey
 //	surfaces                      what a surface is told of an answer, and what it shows outside
 //	looking quitting lastword     a server that tells nothing, what nobody waits for, which refusals are true
+//	offered                       proposals
 //	recall hearing starting       what the checker sees: that a life begins, frames, lines for the server
 //	replies watching records      answers and all else that leaves, and records
 //	finish                        and what must be so in the end
-//	world lives                   a bridge with the parts around it, its starts and its ends
+//	world owner lives             a bridge with the parts around it, who keeps its policy, its starts and its ends
 //	signing                       passkeys, and what goes wrong with them
 //	disk server gateway           of these what the log is written to, the MCP server, the topic
-//	owner local                   who keeps the policy, and who sits at this machine
+//	local                         who sits at this machine
 //	person proposer lure offers   who calls and proposes, and what others make of that
+//	planner                       and who plans
 //	people attacker               who decides, and who lies
 //	phone card                    where else people answer: by a channel, and in a client of serve
 //	run sim                       how a world goes on, and what one seed comes to
