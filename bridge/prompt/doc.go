@@ -10,6 +10,8 @@
 // A yes takes a key and the beginning of the digest, all else a key and Enter. A decision is for
 // what has been shown to its end, and never comes of keys that were typed before that was on the
 // screen.
+// Keys of their own resume a bridge that is halted, and show a new link to the page of that which
+// runs at this terminal; they are heard in the list, and while nothing is asked, too.
 // Without a terminal it is spoken to in lines ([Lines]), and each answer must repeat the
 // digest of its question.
 //

@@ -89,7 +89,7 @@ type model struct {
 
 	named   *Found    // the halted bridge that a key would resume, as the screen says
 	namedAt time.Time // since when it does
-	resumes *Found    // when resuming: which, and so behind that
+	resumes *Found    // the one about which resuming is, or was last
 	pass    string    // what has to be typed for it
 
 	fetching ref  // of the one that is being fetched

@@ -19,7 +19,7 @@ const (
 	nothing wish = iota
 	quit
 	send   // the answer that press returns with it
-	link   // to be shown: a new one to the page of model.paged
+	link   // a new link to the page of model.paged, on the screen
 	resume // that model.resumes goes on
 )
 

@@ -18,8 +18,9 @@ import (
 type Options struct {
 	In, Out *os.File // a terminal, both
 
-	// Resident is for the prompt of a bridge that runs at this terminal: it
-	// shows nothing while nothing is asked, and ends only with its context.
+	// Resident is for the prompt of a bridge that runs at this terminal: while
+	// nothing is asked it shows at most the keys that are about the bridge, and it
+	// ends only with its context.
 	Resident bool
 	Plain    bool          // no colours
 	Guard    time.Duration // after a question came up keys decide nothing for so long, and a yes typed as fast counts if none follows for so long; default 400 ms
