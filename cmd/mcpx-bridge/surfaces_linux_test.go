@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
-	token "go/token"
+	"go/token"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
