@@ -42,9 +42,8 @@ func (m *model) drawIdle(now time.Time, columns, lines int) (p panel) {
 		var bottom []row
 		bottom, p.cursor = m.bottom("", columns, lines)
 		p.rows = append(p.rows, bottom...)
-	} else if beside := m.beside(now); beside != "" {
-		keys := wrapWords(beside, columns)
-		p.rows = append(p.rows, rows(faint, keys[:min(len(keys), max(lines/3, 1))]...)...)
+	} else {
+		p.rows = append(p.rows, rows(faint, m.beside(now, columns, max(lines/3, 1))...)...)
 	}
 	return p
 }

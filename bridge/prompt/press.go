@@ -299,6 +299,7 @@ func (m *model) pressInConfirmation(k key) (wish, approval.Reply) {
 // takeBack ends a confirmation with a key that is not the next of the digest.
 func (m *model) takeBack(k key) {
 	switch {
+	case (k.r == escape || k.r == endOfText) && m.mode == resuming: // the question may be another by now
 	case k.r == escape || k.r == endOfText:
 		m.top = m.was
 	case strings.ContainsRune("0123456789abcdef", k.r) && m.counts.IsZero() && m.mode == resuming:

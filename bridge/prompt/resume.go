@@ -56,18 +56,25 @@ func (m *model) bridgeKeys() (keys []string) {
 	return keys
 }
 
-// beside is what stands on the screen while nothing is asked, "" for nothing.
-func (m *model) beside(now time.Time) string {
+// beside is what stands on the screen while nothing is asked, in at most so many lines. The keys
+// are there however long the reason of a halt is.
+func (m *model) beside(now time.Time, columns, most int) (all []string) {
 	keys := m.bridgeKeys()
 	switch {
 	case len(keys) == 0:
-		return ""
+		return nil
 	case m.locked(now):
-		return m.lockedBy
+		all = wrapWords(m.lockedBy, columns)
 	case m.resident && m.halted() != nil:
-		keys = slices.Insert(keys, 0, haltedWords(m.halted(), now))
+		why := haltedWords(m.halted(), now)
+		if all = wrapWords(strings.Join(slices.Insert(keys, 0, why), between), columns); len(all) > most {
+			why, named := wrapProse(why, columns), wrapWords(strings.Join(keys, between), columns)
+			all = slices.Concat(why[:min(len(why), max(most-len(named), 0))], named)
+		}
+	default:
+		all = wrapWords(strings.Join(keys, between), columns)
 	}
-	return strings.Join(keys, between)
+	return all[:min(len(all), most)]
 }
 
 // mostReason is how many characters of the reason of a halt are shown.
@@ -89,5 +96,4 @@ func (m *model) askWhetherToResume(at time.Time) {
 	m.line.above = fmt.Sprintf("let calls start again on %s, and its questions go on? It is %s", text.Cell(m.resumes.Label), haltedWords(m.resumes, at))
 	m.part = part{ended: true}
 	m.confirmed, m.hasty, m.counts = at, false, time.Time{}
-	m.was = m.top
 }

@@ -217,3 +217,36 @@ func TestFromAnotherTerminalABridgeGoesOnAndShowsNoLink(t *testing.T) {
 		t.Errorf("halted: %v and %v\n%s", isHalted(t, h), isHalted(t, look), s.Terminal)
 	}
 }
+
+// Whoever goes back reads another question that came meanwhile from its beginning.
+func TestGoingBackShowsWhatCameMeanwhileFromItsBeginning(t *testing.T) {
+	h := inboxtest.New("fs")
+	long := func(what string) string {
+		return h.Ask(inboxtest.Write(`{"` + what + `":"` + strings.Repeat("lorem ", 1000) + `"}`))
+	}
+	first := long("a")
+	long("b")
+	halt(t, h, "mad agents")
+	s := sitAt(t, h, prompt.Options{}, 80)
+	s.Sees("1 of 2", "Space more")
+	s.Types("x")
+	s.Sees("a allow")
+	s.Types("R")
+	s.wanted()
+	h.Withdraw(first)
+	s.Sees("1 of 1", "-- line 1 to")
+	s.Types("\x1b")
+	s.Misses("any other key goes back")
+	s.Sees("-- line 1 to", "Space more")
+	s.Misses("a allow")
+}
+
+// However long the reason of a halt is, the keys stand below it.
+func TestTheReasonOfAHaltLeavesRoomForTheKeys(t *testing.T) {
+	for _, columns := range []int{80, 40, 20} {
+		h := inboxtest.New("fs")
+		halt(t, h, "mad agents "+strings.Repeat("界", 500))
+		s := sitAt(t, h, prompt.Options{}, columns)
+		s.saysAll("halted by the person", "R resume", "o new link to the page")
+	}
+}
