@@ -15,23 +15,13 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt/prompttest"
 )
 
-// resumeAt has a halted bridge go on at its terminal. What is pressed in the first moments counts
-// for nothing.
+// resumeAt has a halted bridge go on at its terminal.
 func resumeAt(term *prompttest.Terminal) {
-	for {
-		term.Types("R")
-		for late, waits := time.After(2*time.Second), true; waits; {
-			if _, behind, ok := strings.Cut(term.String(), "\ntype "); ok {
-				term.Types(behind[:2])
-				return
-			}
-			select {
-			case <-term.Changed():
-			case <-late:
-				waits = false
-			}
-		}
-	}
+	time.Sleep(time.Second) // R counts once it has been on the screen for 400 ms, which nothing shows
+	term.Types("R")
+	term.Sees("any other key goes back")
+	_, behind, _ := strings.Cut(term.String(), "\ntype ")
+	term.Types(behind[:2])
 }
 
 // Where nobody resumes from elsewhere, the person at the terminal does, and what was asked goes on.
