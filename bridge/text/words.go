@@ -85,7 +85,7 @@ func Uncounted(reason string) string {
 	case "bad_passkey":
 		return "no passkey that is known here has signed it"
 	case "other_signed":
-		return "signed was not what would run, or it was used before"
+		return "what was signed is not what would run, or was used before"
 	}
 	return Words(reason)
 }

@@ -112,19 +112,19 @@ func TestAHaltIsSaidInWords(t *testing.T) {
 func TestWhatCountsForNothingSaysWhose(t *testing.T) {
 	namesake := approval.Participant("local").String()
 	for want, r := range map[string]record.Record{
-		"a late answer of bob counts for nothing (already answered) [9c01d2ee]":                                           {Event: record.LateAnswer, By: []string{"bob"}, Reason: "already_answered", Digest: "9c01d2ee"},
-		"a late answer of the person at the client counts for nothing (not open)":                                         {Event: record.LateAnswer, From: "host"},
-		"a yes to write_file for bob takes a passkey from now on":                                                         {Event: record.Tightened, From: "bob", Tool: "write_file", Method: "tools/call", Confirm: "passkey"},
-		"a passkey of the person at the bridge signed a yes to write_file for bob":                                        {Event: record.Confirmed, By: []string{"local"}, From: "bob", Tool: "write_file", Method: "tools/call"},
-		"the passkey blue key was enrolled: it signs for alice":                                                           {Event: record.PasskeyEnrolled, By: []string{"alice"}, Detail: "blue key"},
-		"the passkey blue key of the person at the bridge was removed":                                                    {Event: record.PasskeyRemoved, By: []string{"local"}, Detail: "blue key"},
-		"an answer of participant local counts for nothing (wrong sender)":                                                {Event: record.ForeignAnswer, By: []string{namesake}, Reason: "wrong_sender"},
-		"an answer of bob counts for nothing (no passkey has signed it)":                                                  {Event: record.ForeignAnswer, By: []string{"bob"}, Reason: approval.Unconfirmed},
-		"an answer of the person at the bridge counts for nothing (no passkey that is known here has signed it)":          {Event: record.ForeignAnswer, By: []string{"local"}, Reason: approval.BadPasskey},
-		"an answer of the person at the bridge counts for nothing (signed was not what would run, or it was used before)": {Event: record.ForeignAnswer, By: []string{"local"}, Reason: approval.OtherSigned},
-		"an answer of the person at the bridge counts for nothing (digest mismatch)":                                      {Event: record.ForeignAnswer, By: []string{"local"}, Reason: "digest_mismatch"},
-		"security: withdraw not proposer, write_file, by bob":                                                             {Event: record.Security, By: []string{"bob"}, From: "ann", Tool: "write_file", Reason: "withdraw_not_proposer"},
-		"security: child unexpected response":                                                                             {Event: record.Security, Reason: "child_unexpected_response"},
+		"a late answer of bob counts for nothing (already answered) [9c01d2ee]":                                                {Event: record.LateAnswer, By: []string{"bob"}, Reason: "already_answered", Digest: "9c01d2ee"},
+		"a late answer of the person at the client counts for nothing (not open)":                                              {Event: record.LateAnswer, From: "host"},
+		"a yes to write_file for bob takes a passkey from now on":                                                              {Event: record.Tightened, From: "bob", Tool: "write_file", Method: "tools/call", Confirm: "passkey"},
+		"a passkey of the person at the bridge signed a yes to write_file for bob":                                             {Event: record.Confirmed, By: []string{"local"}, From: "bob", Tool: "write_file", Method: "tools/call"},
+		"the passkey blue key was enrolled: it signs for alice":                                                                {Event: record.PasskeyEnrolled, By: []string{"alice"}, Detail: "blue key"},
+		"the passkey blue key of the person at the bridge was removed":                                                         {Event: record.PasskeyRemoved, By: []string{"local"}, Detail: "blue key"},
+		"an answer of participant local counts for nothing (wrong sender)":                                                     {Event: record.ForeignAnswer, By: []string{namesake}, Reason: "wrong_sender"},
+		"an answer of bob counts for nothing (no passkey has signed it)":                                                       {Event: record.ForeignAnswer, By: []string{"bob"}, Reason: approval.Unconfirmed},
+		"an answer of the person at the bridge counts for nothing (no passkey that is known here has signed it)":               {Event: record.ForeignAnswer, By: []string{"local"}, Reason: approval.BadPasskey},
+		"an answer of the person at the bridge counts for nothing (what was signed is not what would run, or was used before)": {Event: record.ForeignAnswer, By: []string{"local"}, Reason: approval.OtherSigned},
+		"an answer of the person at the bridge counts for nothing (digest mismatch)":                                           {Event: record.ForeignAnswer, By: []string{"local"}, Reason: "digest_mismatch"},
+		"security: withdraw not proposer, write_file, by bob":                                                                  {Event: record.Security, By: []string{"bob"}, From: "ann", Tool: "write_file", Reason: "withdraw_not_proposer"},
+		"security: child unexpected response":                                                                                  {Event: record.Security, Reason: "child_unexpected_response"},
 	} {
 		if got := plain.Words(&r); got != want {
 			t.Errorf("%q, not %q", got, want)
