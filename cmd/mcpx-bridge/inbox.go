@@ -139,7 +139,7 @@ func (p *program) pageBeside(ctx context.Context, g *inboxPage, in inbox.Inbox, 
 // sayPage says where one answers in a browser.
 func (p *program) sayPage(g *inboxPage) {
 	switch {
-	case g.Server == nil:
+	case g.Server == nil, p.overheard && p.prompt != nil: // the screen has a key for a link
 	case p.overheard:
 		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser all but what takes a passkey")
 	default:

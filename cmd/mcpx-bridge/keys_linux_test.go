@@ -141,6 +141,9 @@ func TestTheScreenHasALinkWhereOthersReadStdout(t *testing.T) {
 	}()
 	t.Cleanup(func() { cancel(errSignalled); <-exit })
 	term.Sees("fs serves", "o new link to the page")
+	if strings.Contains(term.String(), "mcpx-bridge inbox prints a link") {
+		t.Errorf("it leads to a page on which no passkey counts:\n%s", term)
+	}
 	at(t, prompttest.Open(t, 80, 24), state, "call", "fs", "write_file", "path=/a", "content=x", "--id", "bob")
 	term.Sees("bob requests permission to execute write_file")
 	term.Types("o")
