@@ -117,7 +117,7 @@ func (t *tree) text(s string, at jsontext.Pointer) piece {
 func block(s string) piece { return element("pre", class("text"), seen(s)) }
 
 // cut is the beginning of a long text, the whole to be opened, and a box to be ticked when
-// that was looked at.
+// that was looked at: no browser keeps a tick for who comes back, when it may be another text.
 func (t *tree) cut(s string, runes, lines int, at jsontext.Pointer) piece {
 	box := t.of + "." + strconv.Itoa(len(t.long))
 	t.long = append(t.long, box)
@@ -127,7 +127,7 @@ func (t *tree) cut(s string, runes, lines int, at jsontext.Pointer) piece {
 		element("details", class("long"), attribute{"data-box", box},
 			element("summary", element("span", class("head"), seen(head(s)), verbatim("…")), words(" "), element("span", class("more"), words(size))),
 			block(s)),
-		when(t.form != "", element("label", class("box"), element("input", attribute{"type", "checkbox"}, attribute{"name", "seen"}, attribute{"value", box},
+		when(t.form != "", element("label", class("box"), element("input", attribute{"type", "checkbox"}, attribute{"name", "seen"}, attribute{"value", box}, attribute{"autocomplete", "off"},
 			attribute{"form", t.form}, id("box-"+box), flag("required")), words(" I have seen all of "), element("bdi", class("key"), words(string(at))))),
 	}
 }
