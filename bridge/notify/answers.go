@@ -95,9 +95,28 @@ func (a *answers) put(ctx context.Context, seat inbox.Inbox, said channel.Answer
 	if ours.Short != said.Digest {
 		return v, errNotPut
 	}
+	ctx, cancel := context.WithTimeout(ctx, onTheWay)
+	defer cancel()
+	for _, err := range seat.Watch(ctx) {
+		if err != nil {
+			break
+		}
+		if v, found, err := sameIn(ctx, seat, &ours); found || err != nil {
+			return v, err
+		}
+	}
+	return v, errNotPut
+}
+
+// onTheWay is how long an answer waits for its question to reach the seat of whom it is from: it
+// went to the channel and into the topic at once, and either may be faster.
+const onTheWay = 5 * time.Second
+
+// sameIn is a question of this bridge as it stands in somebody's inbox, if it does.
+func sameIn(ctx context.Context, seat inbox.Inbox, ours *approval.View) (v approval.View, found bool, err error) {
 	open, err := seat.List(ctx, false)
 	if err != nil {
-		return v, err
+		return v, false, err
 	}
 	for _, q := range open {
 		if q.Bridge != ours.Bridge || q.Short != ours.Short {
@@ -106,9 +125,9 @@ func (a *answers) put(ctx context.Context, seat inbox.Inbox, said channel.Answer
 		if v, err = seat.Show(ctx, q.ID); err == nil && v.Digest != ours.Digest {
 			err = errNotPut // somebody has changed the call meanwhile
 		}
-		return v, err
+		return v, true, err
 	}
-	return v, errNotPut
+	return v, false, nil
 }
 
 // flagName is the name of the channel of Options.Command. None of a policy has it.

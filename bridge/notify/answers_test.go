@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"strings"
 	"testing"
@@ -94,5 +95,40 @@ func TestAnAnswerIsForTheBridgeThatAsked(t *testing.T) {
 	said := a.take(t.Context(), channel.Answer{Person: "7", Question: id, Digest: v.Short})
 	if _, open := h.Question(id); open || strings.Contains(said, "does not count") {
 		t.Errorf("%q, and ours is open: %v", said, open)
+	}
+}
+
+// A distant inbox has its question when its watcher has looked once.
+type distant struct {
+	*inboxtest.Hall
+	here *bool
+}
+
+func (d distant) List(ctx context.Context, args bool) ([]approval.Summary, error) {
+	if !*d.here {
+		return nil, nil
+	}
+	return d.Hall.List(ctx, args)
+}
+
+func (d distant) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {
+	return func(yield func(inbox.Event, error) bool) {
+		if yield(inbox.Event{}, nil) {
+			*d.here = true
+			yield(inbox.Event{Event: "asked"}, nil)
+		}
+	}
+}
+
+// A chat may be faster than the topic: the answer of who reads it there counts all the same.
+func TestAnAnswerMayBeHereBeforeItsQuestionIsInTheTopic(t *testing.T) {
+	h := inboxtest.New("notes")
+	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
+	v, _ := h.Question(id)
+	a := &answers{Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann"}}, in: h, log: slog.New(slog.DiscardHandler),
+		seat: func(context.Context, string) (inbox.Inbox, error) { return distant{h, new(bool)}, nil }}
+	said := a.take(t.Context(), channel.Answer{Person: "7", Question: id, Digest: v.Short, Allow: true})
+	if _, open := h.Question(id); open || strings.Contains(said, "does not count") {
+		t.Errorf("%q, and it is open: %v", said, open)
 	}
 }
