@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -197,7 +197,7 @@ func introduced(result []byte) (i Introduction) {
 	if json.Unmarshal(said.ServerInfo, &server) == nil && server != (ServerInfo{}) {
 		i.Server = &server
 	}
-	if json.Unmarshal(said.Meta[engine.ProvidesKey], &i.Provides) != nil {
+	if json.Unmarshal(said.Meta[meta.ProvidesKey], &i.Provides) != nil {
 		i.Provides = nil
 	}
 	i.Provides = i.Provides[:min(len(i.Provides), 64)]

@@ -368,29 +368,6 @@ func (e *Engine) startAgreed(c *inflight.Call) {
 	e.start(c)
 }
 
-// View is a question as a person at this machine sees it; whole: with every
-// argument. id may be any unique beginning of it.
-func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool) {
-	if ids := e.desk.Resolve(id); len(ids) == 1 {
-		return e.desk.View(now, ids[0], whole)
-	}
-	return approval.View{}, false
-}
-
-// PublicView is a question as it may be shown to whoever is not at this machine.
-func (e *Engine) PublicView(now time.Time, id string) (approval.View, bool) {
-	if ids := e.desk.Resolve(id); len(ids) == 1 {
-		return e.desk.PublicView(now, ids[0])
-	}
-	return approval.View{}, false
-}
-
-// Grants are the yeses that are remembered, oldest first.
-func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
-
-// Pending are the open questions, the oldest first.
-func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }
-
 // interestIn is when nobody is interested in a proposal any more.
 func (e *Engine) interestIn(c *inflight.Call) time.Time {
 	if c.Origin == inflight.Proposal {
@@ -423,3 +400,74 @@ func (e *Engine) defers(c *inflight.Call) {
 		e.sendStatus(c.Life, "defer", "considering", "")
 	}
 }
+
+// A question about a call of the client's own is put before the person behind it by a dialog.
+
+const (
+	dialogMax    = 8 << 10          // bytes of a question that a client's dialog is asked to show
+	hostPatience = 50 * time.Second // what clients wait for a call, less some, where nothing tells them to wait longer
+)
+
+// showHost puts a question about a call before the person behind the client that
+// makes it. One that is too long for a dialog is not cut: it is answered where
+// it can be read.
+func (e *Engine) showHost(a approval.Show) {
+	if e.calls.Asked[a.ID] == nil {
+		return // it has ended since
+	}
+	e.closeDialog(a.ID, "asked anew")
+	v, ok := e.desk.ViewOf(e.now, a.ID, a.To, true)
+	d := dialog{a.ID, a.Digest.String(), v.Dialog(a.Problem), v.Choice}
+	schema := d.form.Schema()
+	if !ok || max(len(d.form.Text), len(schema)) > dialogMax {
+		e.queueDesk(e.desk.Answer(e.now, approval.Answer{Who: a.To, Question: a.ID, Digest: d.digest, Failed: true}))
+		return
+	}
+	id := e.hostIDPrefix + e.newID()
+	e.dialogs[id] = d
+	params := append(jsonrpc.AppendQuote([]byte(`{"message":`), d.form.Text), `,"requestedSchema":`...)
+	e.do(TellHost{jsonrpc.AppendRequest(nil, jsonrpc.AppendQuote(nil, id), elicitation, append(append(params, schema...), '}'))})
+}
+
+// closeDialog takes a question away from the client's person.
+func (e *Engine) closeDialog(question, because string) {
+	for _, id := range sorted(e.dialogs) {
+		if e.dialogs[id].question == question {
+			delete(e.dialogs, id)
+			e.do(TellHost{jsonrpc.AppendCancel(nil, jsonrpc.AppendQuote(nil, id), because)})
+		}
+	}
+}
+
+// untilClientTires is when a question about the client's own call must be over,
+// so that the client hears where to decide before it gives up. Where it can be
+// told to wait, by a dialog or by progress, that is never.
+func (e *Engine) untilClientTires(c *inflight.Call) time.Time {
+	if c.Origin != inflight.Host || c.Token != nil || e.server.hello.Elicits && slices.Contains(c.Decision.Ask.Of, "host") {
+		return time.Time{}
+	}
+	return e.now.Add(hostPatience)
+}
+
+// View is a question as a person at this machine sees it; whole: with every
+// argument. id may be any unique beginning of it.
+func (e *Engine) View(now time.Time, id string, whole bool) (approval.View, bool) {
+	if ids := e.desk.Resolve(id); len(ids) == 1 {
+		return e.desk.View(now, ids[0], whole)
+	}
+	return approval.View{}, false
+}
+
+// PublicView is a question as it may be shown to whoever is not at this machine.
+func (e *Engine) PublicView(now time.Time, id string) (approval.View, bool) {
+	if ids := e.desk.Resolve(id); len(ids) == 1 {
+		return e.desk.PublicView(now, ids[0])
+	}
+	return approval.View{}, false
+}
+
+// Grants are the yeses that are remembered, oldest first.
+func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
+
+// Pending are the open questions, the oldest first.
+func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -20,46 +18,6 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// The params of a request are judged whole, in two parts: the arguments, which rules
-// look at, and what stands beside them. What is in neither is the protocol's own (see
-// [policy.OfProtocol]). One rule, for whoever calls and by whatever road (DESIGN 4,
-// FINDINGS H3).
-
-// partsOf parts the params of a request for a method. arguments are those of a
-// tools/call, and of any other method the params without _meta; nil if there are
-// none. beside is one object of all other members that reach the server, nil if
-// there are none; revision says what server that is, see [Hello.modern]. Both may refer to the message.
-func partsOf(m *jsonrpc.Message, method, revision string) (arguments, beside []byte) {
-	if method == "tools/call" {
-		return m.Get(jsonrpc.Arguments), besideOf(m, true, revision)
-	}
-	params := m.Get(jsonrpc.Params)
-	switch {
-	case len(params) == 0 || params[0] != '{':
-		return nil, nil
-	case !m.Has(jsonrpc.Meta):
-		return params, nil
-	}
-	return m.AppendParams(nil, jsonrpc.Edit{Field: jsonrpc.Meta}), besideOf(m, false, revision)
-}
-
-// besideOf gathers what stands beside the arguments: of a call of a tool all members
-// of params but name and arguments, else those of _meta alone.
-func besideOf(m *jsonrpc.Message, call bool, revision string) (beside []byte) {
-	for e := range m.Entries(jsonrpc.Params) {
-		switch {
-		case e.Field == jsonrpc.Meta:
-			beside = appendMeta(beside, m, e, revision)
-		case call && e.Field != jsonrpc.Name && e.Field != jsonrpc.Arguments:
-			beside = appendEntry(beside, e)
-		}
-	}
-	if beside == nil {
-		return nil
-	}
-	return append(beside, '}')
-}
 
 // record is what every record about the call says.
 func recordOf(c *inflight.Call) record.Record {
@@ -79,81 +37,21 @@ func (h *Hello) modern() string {
 	return cmp.Or(h.Revision, jsonrpc.ModernRevision)
 }
 
-// appendMeta appends _meta without what the protocol puts there, if anything is left.
-func appendMeta(beside []byte, m *jsonrpc.Message, meta jsonrpc.Entry, revision string) []byte {
-	switch meta.Value[0] {
-	case 'n':
-		return beside
-	case '{':
-	default:
-		return appendEntry(beside, meta)
-	}
-	_, others := metaParts(m, revision)
-	if others == nil {
-		return beside
-	}
-	meta.Value = append(others, '}')
-	return appendEntry(beside, meta)
-}
-
-// maxPassed bounds what passes as the protocol's own, so that it can be put on record.
-const maxPassed = 4 << 10
-
-// metaParts parts the members of a _meta into what passes as the protocol's own and what
-// is judged. Both are objects without their end, nil if they are empty. The progress token
-// is in neither: the server gets one of ours.
-func metaParts(m *jsonrpc.Message, revision string) (passed, others []byte) {
-	for e := range m.Entries(jsonrpc.Meta) {
-		key := unquoted(e.Key)
-		switch own := policy.OfProtocol(key, e.Value, revision); {
-		case own && string(key) == "progressToken":
-		case own && len(passed)+len(e.Key)+len(e.Value) < maxPassed:
-			passed = appendEntry(passed, e)
-		default:
-			others = appendEntry(others, e)
-		}
-	}
-	return passed, others
-}
-
 // passed is what reaches the server as the protocol's own, for the record; nil if nothing
 // does. It may hold words of the caller's choice, which nobody is asked about.
 func (e *Engine) passed(c *inflight.Call) []byte {
-	m := &c.Request.Message
-	if meta := m.Get(jsonrpc.Meta); len(meta) == 0 || meta[0] != '{' {
-		return nil
-	}
-	passed, _ := metaParts(m, e.server.hello.modern())
+	passed := meta.Passed(&c.Request.Message, e.server.hello.modern())
 	if passed == nil {
 		return nil
 	}
-	return e.policy.RedactMeta(append(passed, '}'))
-}
-
-// unquoted is the name that a key says.
-func unquoted(key []byte) []byte {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return key[1 : len(key)-1]
-	}
-	name, _ := jsonrpc.Unquote(key)
-	return []byte(name)
-}
-
-// appendEntry appends a member to an object that is begun, and begins one of nothing.
-func appendEntry(object []byte, e jsonrpc.Entry) []byte {
-	if object == nil {
-		object = append(object, '{')
-	} else {
-		object = append(object, ',')
-	}
-	return append(append(append(object, e.Key...), ':'), e.Value...)
+	return e.policy.RedactMeta(passed)
 }
 
 // besideNow is what stands beside the arguments to the server that there is now. One
 // that has come back in another era may not know for the protocol's own what the one
 // before did (FINDINGS A5).
 func (e *Engine) besideNow(c *inflight.Call) []byte {
-	_, beside := partsOf(&c.Request.Message, c.Method, e.server.hello.modern())
+	_, beside := meta.Parts(&c.Request.Message, c.Method, e.server.hello.modern())
 	return beside
 }
 
@@ -168,20 +66,11 @@ func asAgreed(c *inflight.Call) *jsonrpc.Message {
 	if c.Method != "tools/call" {
 		edit[0].Field = jsonrpc.Params
 	}
-	changed := reread(m.AppendCall(nil, []byte("0"), c.Method, edit...))
-	if meta := m.Get(jsonrpc.Meta); c.Method != "tools/call" && meta != nil {
-		changed = reread(changed.AppendCall(nil, []byte("0"), c.Method, jsonrpc.Edit{Field: jsonrpc.Meta, Value: meta}))
+	changed := meta.Reread(m.AppendCall(nil, []byte("0"), c.Method, edit...))
+	if beside := m.Get(jsonrpc.Meta); c.Method != "tools/call" && beside != nil {
+		changed = meta.Reread(changed.AppendCall(nil, []byte("0"), c.Method, jsonrpc.Edit{Field: jsonrpc.Meta, Value: beside}))
 	}
 	return changed
-}
-
-// reread reads a line that was built of parts that had been read before.
-func reread(line []byte) *jsonrpc.Message {
-	m, err := jsonrpc.Parse(line, jsonrpc.Rules{Depth: jsonrpc.Judged.Depth + 1, Size: 2 * jsonrpc.MaxSize})
-	if err != nil {
-		panic(err) // arguments are scanned strictly when they come, and when they are edited
-	}
-	return &m
 }
 
 // shortKey is a key that is kept, "" for one that would not fit into a kind
@@ -318,7 +207,7 @@ func withModified(c *inflight.Call, payload []byte) []byte {
 		}
 		told = jsonrpc.AppendQuote(told, pointer)
 	}
-	return withMeta(payload, approvalMeta, append(told, `]}`...))
+	return meta.Put(payload, approvalMeta, append(told, `]}`...))
 }
 
 // incomplete is the answer to a call with the mark that the record ends before
@@ -328,58 +217,18 @@ func incomplete(answer *wire.Envelope) *wire.Envelope {
 	if marked.Edits != nil {
 		marked.Payload = answer.Message.Append(nil, answer.Edits...)
 	}
-	marked.Payload, marked.Edits = withMeta(marked.Payload, "audit", []byte(`"incomplete"`)), nil
+	marked.Payload, marked.Edits = meta.Put(marked.Payload, "audit", []byte(`"incomplete"`)), nil
 	marked.Message = jsonrpc.Message{} // or it would be kept twice while it waits
 	return &marked
 }
 
-// withMeta puts a member into the _meta of a result, in place of the server's if
-// that has one of the name: there must not be two of them. payload is an answer
-// that was scanned before. One without an object to put it in is returned as it
-// is.
-func withMeta(payload []byte, name string, value []byte) []byte {
-	shape := jsonrpc.Shape{{Name: "result", Slot: 0, Inside: jsonrpc.Shape{{Name: "_meta", Slot: 1, Inside: jsonrpc.Shape{{Name: name, Slot: 2}}}}}}
-	var at [3]jsonrpc.Span
-	if jsonrpc.Scan(payload, jsonrpc.Passed, shape, at[:]) != nil {
-		return payload
-	}
-	member := append(append(jsonrpc.AppendQuote(nil, name), ':'), value...)
-	switch result, meta, old := at[0], at[1], at[2]; {
-	case old.End != 0:
-		return append(append(bytes.Clone(payload[:old.Start]), value...), payload[old.End:]...)
-	case meta.End != 0 && payload[meta.Start] == '{':
-		return insertMembers(payload, meta, member)
-	case result.End != 0 && payload[result.Start] == '{' && meta.End == 0:
-		return insertMembers(payload, result, append(append([]byte(`"_meta":{`), member...), '}'))
-	}
-	return payload
-}
-
-// insertMembers puts members at the beginning of the object at a span.
-func insertMembers(text []byte, object jsonrpc.Span, members []byte) []byte {
-	at := object.Start + 1
-	out := append(bytes.Clone(text[:at]), members...)
-	if rest := bytes.TrimLeft(text[at:object.End], " \t\r\n"); rest[0] != '}' {
-		out = append(out, ',')
-	}
-	return append(out, text[at:]...)
-}
-
 // clash says what a participant's _meta holds that is one, to a lenient server, with
 // something that the server's revision has us put beside it.
-func (h *Hello) clash(meta []byte) error {
-	if !h.Modern || len(meta) < 3 || meta[0] != '{' {
+func (h *Hello) clash(theirs []byte) error {
+	if !h.Modern {
 		return nil
 	}
-	beside := h.metaBeside(meta)
-	if len(beside) == 0 {
-		return nil
-	}
-	both := slices.Concat([]byte("{"), beside, []byte(","), meta[1:])
-	if err := jsonrpc.Scan(both, jsonrpc.Called, nil, nil); jsonrpc.Is(err, jsonrpc.KeysAlike) {
-		return err
-	}
-	return nil
+	return meta.Clash(h.Meta, theirs)
 }
 
 // line is a request as the server gets it, built anew from what was judged: method
@@ -396,29 +245,9 @@ func (s *server) line(c *inflight.Call, id []byte, m *jsonrpc.Message) []byte {
 		edits = append(edits, jsonrpc.Edit{Field: jsonrpc.ProgressToken, Value: id})
 	}
 	if s.hello.Modern && c.Origin != inflight.Host {
-		edits = append(edits, jsonrpc.InsertMeta(s.hello.metaBeside(m.Get(jsonrpc.Meta))))
+		edits = append(edits, jsonrpc.InsertMeta(meta.Lacking(s.hello.Meta, m.Get(jsonrpc.Meta))))
 	}
 	return m.AppendCall(make([]byte, 0, len(m.Raw)+len(s.hello.Meta)+64), id, c.Method, edits...)
-}
-
-// metaBeside returns the members of Meta that a request's own _meta lacks. One
-// that stood there twice would be for each server to choose from.
-func (h *Hello) metaBeside(meta []byte) []byte {
-	var has, ours map[string]jsontext.Value
-	if len(meta) == 0 || json.Unmarshal(meta, &has) != nil || json.Unmarshal(slices.Concat([]byte("{"), h.Meta, []byte("}")), &ours) != nil {
-		return h.Meta
-	}
-	var beside []byte
-	for _, key := range sorted(ours) {
-		if has[key] != nil {
-			continue
-		}
-		if beside != nil {
-			beside = append(beside, ',')
-		}
-		beside = append(append(jsonrpc.AppendQuote(beside, key), ':'), ours[key]...)
-	}
-	return beside
 }
 
 // described is a call as the policy sees it.
@@ -495,4 +324,139 @@ func (e *Engine) unsubscribe(uri string) {
 
 func uriParams(uri string) []byte {
 	return append(jsonrpc.AppendQuote([]byte(`{"uri":`), uri), '}')
+}
+
+// The client that a hosted server belongs to may have its own tools/calls
+// judged (DESIGN 14, "Passthrough"). They take the road of everybody's calls,
+// from judged to start, with two differences: the server gets the client's own
+// id and progress token, so that its answer and its progress go straight back; and
+// what we have to say goes to the client, not to the topic.
+
+// handshakeWait is what a request waits for the client to greet the server.
+const handshakeWait = 10 * time.Second
+
+func (e *Engine) hostCall(id []byte) *inflight.Call {
+	if !e.gated() {
+		return nil
+	}
+	return e.calls.ByCaller[inflight.HostKey(id)]
+}
+
+// worded is a refusal of a method and what it names, as its caller reads it.
+func (e *Engine) worded(from string, id []byte, method, key string, r refusal.Refusal) []byte {
+	if !e.isHost(from) || r.Code == refusal.CodeInvalidRequest || r.Code == refusal.CodeInvalidParams {
+		return r.Payload(id)
+	}
+	whom := cmp.Or(e.room.me, "the bridge") // the gateway may not have told us our name yet
+	return r.Result(id, whom, approval.Doing(method, refusal.Clip(key)), e.server.hello.Modern)
+}
+
+// Unjudged is for a call of the client's when there is nobody to judge it.
+func Unjudged() refusal.Refusal {
+	return refusal.Refusal{Code: refusal.CodeServerUnavailable, Reason: "server_unavailable", Executed: refusal.No, Retryable: true, RetryAfter: handshakeWait,
+		Message: "the bridge has no seat in its topic, so nobody can judge calls; its log says why"}
+}
+
+// What the server says at greater length is not gone through while everybody waits
+// (FINDINGS M3): a name of a method, as it is written, and all of a progress, which is
+// not passed on then.
+const (
+	methodMax   = 4096    // bytes
+	progressMax = 4 << 20 // bytes
+)
+
+// ShortMethod is the method of what the server says, "" for one whose name is longer
+// than any.
+func ShortMethod(m *jsonrpc.Message) string {
+	if len(m.Get(jsonrpc.Method)) > methodMax {
+		return ""
+	}
+	return m.Text(jsonrpc.Method)
+}
+
+// A server that belongs to a client may ask the person there something while it is
+// also at work for somebody in the topic. Nobody can tell whose business it is
+// about, so the person does not see it (stdio.Host.Occupied). It waits, for what
+// it may be about instead: if the server answers all of that without an answer to
+// its question, the question was its client's own, and goes there after all.
+const (
+	asideWait = 10 * time.Second // no longer: the call that it may be about waits for it in turn
+	asideMost = 16               // questions that wait
+	asideMax  = 1 << 20          // bytes of one
+
+	// quitGrace is how long a server that was told to end a call may still be at
+	// it. After that what it asks is held to be its client's own.
+	quitGrace = 5 * time.Second
+)
+
+// setAside has a question wait, and reports whether it does.
+func (e *Engine) setAside(m *jsonrpc.Message) bool {
+	method := ShortMethod(m)
+	if !e.hosted || method != elicitation && method != "sampling/createMessage" || len(e.asides) == asideMost || len(m.Raw) > asideMax {
+		return false
+	}
+	a := &aside{id: bytes.Clone(m.Get(jsonrpc.ID)), line: bytes.Clone(m.Raw)}
+	for _, c := range e.calls.InOrder() {
+		if c.Occupies() {
+			a.among = append(a.among, c.Number)
+		}
+	}
+	if len(a.among) == 0 { // it has ended meanwhile
+		e.do(TellHost{a.line})
+		return true
+	}
+	a.alarm = e.alarms.set(e.now.Add(asideWait), func() { e.refuseAsides(func(o *aside) bool { return o == a }) })
+	e.asides = append(e.asides, a)
+	return true
+}
+
+// answeredBeside: the server has answered a call. What it asked meanwhile was not
+// about that.
+func (e *Engine) answeredBeside(number uint64) {
+	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
+		a.among = slices.DeleteFunc(a.among, func(n uint64) bool { return n == number })
+		if len(a.among) > 0 {
+			return false
+		}
+		e.alarms.stop(a.alarm)
+		e.do(TellHost{a.line})
+		return true
+	})
+}
+
+// endedBeside: a call has ended without an answer of the server's. What it asked
+// meanwhile may have been about that.
+func (e *Engine) endedBeside(number uint64) {
+	e.refuseAsides(func(a *aside) bool { return slices.Contains(a.among, number) })
+}
+
+// refuseAsides tells the server that nobody answers what it asked.
+func (e *Engine) refuseAsides(which func(*aside) bool) {
+	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
+		if !which(a) {
+			return false
+		}
+		e.alarms.stop(a.alarm)
+		m, _ := jsonrpc.Parse(a.line, jsonrpc.Passed)
+		e.refuseServer(&m)
+		return true
+	})
+}
+
+// forgetAside: the server takes a question back.
+func (e *Engine) forgetAside(m *jsonrpc.Message) {
+	e.asides = slices.DeleteFunc(e.asides, func(a *aside) bool {
+		if !bytes.Equal(a.id, m.Get(jsonrpc.RequestID)) {
+			return false
+		}
+		e.alarms.stop(a.alarm)
+		return true
+	})
+}
+
+// refuseServer answers a question of the server's that nobody else will.
+func (e *Engine) refuseServer(m *jsonrpc.Message) {
+	method := ShortMethod(m)
+	e.tellServer(jsonrpc.AppendError(nil, m.Get(jsonrpc.ID), refusal.CodeUnknownMethod, "a bridge offers no "+cmp.Or(method, "method of so long a name"), nil))
+	e.note(record.Record{Event: record.Warning, Reason: "server_request_refused", Method: method})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
@@ -388,9 +389,9 @@ func about(l *proposal.Life) record.Record {
 // more than people are asked about, only where it is spelled alike too (FINDINGS M3).
 func contentSum(env *wire.Envelope) [32]byte {
 	if env.Wrong == nil && inflight.MayJustify(&env.Message) {
-		_, env = takeWhy(env)
+		_, env = meta.TakeWhy(env)
 	}
-	args, beside := partsOf(&env.Message, env.Method, jsonrpc.ModernRevision)
+	args, beside := meta.Parts(&env.Message, env.Method, jsonrpc.ModernRevision)
 	if len(args)+len(beside)+len(env.Key) > approval.MaxAsked {
 		return sha256.Sum256(env.Message.Get(jsonrpc.Params))
 	}

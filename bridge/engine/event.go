@@ -1,3 +1,41 @@
+// Package engine is all judgement of a bridge, in one place without I/O: the [Engine] is
+// told what happened and returns what is to be done. A call takes one road:
+//
+//	Arrived -> addressed to exactly us? -> seen before?
+//	        -> has the server been up? else it waits for that
+//	        -> method known? tool offered? arguments fit its inputSchema?
+//	        -> policy -> room for it? -> on record -> Write to the server
+//	ServerSaid -> whose call? -> Send to the caller, with its id and token back
+//
+// What somebody proposes joins that road as soon as it is ours to serve (see
+// [proposal.Book]); where the road ends early its proposer hears a reject:
+//
+//	Arrived -> Book: ours, and now? -> tool offered? … -> policy, raised to a
+//	           question unless the owner said otherwise -> on disk
+//	        -> Send a request to ourselves, for all to see -> Write to the server
+//
+// Nothing else starts a call, and nothing else answers one. What the Engine knows of
+// calls, tools, earlier requests and held answers is kept in packages below it, which
+// never call it: what desk and Book say goes into one queue, which [Engine.Step] drains.
+// Package bridge carries out what the Engine says.
+//
+// What is where, from below; no file uses what stands under it here:
+//
+//	event       what the Engine is told, and what it says is to be done
+//	engine      what it knows, and its queue
+//	call        a call as it is judged and as the server gets it, what the server asks meanwhile
+//	answer      whose an answer is, whom it is for, and how it leaves
+//	notify      progress, subscriptions, reminders, refusals, what is dropped
+//	policy      what the rules say: of a call, a plan, tools that nobody called yet, an open question
+//	unanswered  what waits for the start, and what ends without an answer
+//	contest     a proposal that others may serve, too
+//	server      the server comes, goes, and says what it has
+//	request     a request, from its frame to its start
+//	owner       halt, resume, and a policy file that lets more through
+//	approval    a call that somebody must agree to
+//	proposal    a call that somebody proposes
+//	room        who is there, and our seat
+//	step        each event finds who takes it
 package engine
 
 import (

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -79,13 +80,13 @@ func TestWhoSaysWhyUnaskedIsNotAskedAbout(t *testing.T) {
 // What nobody would read, or what another reader would take for something else, is no reason.
 func TestWhatIsNoJustification(t *testing.T) {
 	for meta, want := range map[string]string{
-		`{"mcpx/justification":7}`:                                       `"code":-32602`,
-		`{"mcpx/justification":""}`:                                      `"code":-32602`,
-		`{"mcpx/justification":null}`:                                    `"code":-32602`,
-		`{"mcpx/justification":"` + strings.Repeat("x", whyMax+1) + `"}`: `"code":-32602`,
-		`{"mcpx/justificatio\u006e":"spelled otherwise"}`:                `"reason":"justification_required"`,
-		`{"Mcpx/Justification":"in another case"}`:                       `"reason":"justification_required"`,
-		`{"other":{"mcpx/justification":"further in"}}`:                  `"reason":"justification_required"`,
+		`{"mcpx/justification":7}`:    `"code":-32602`,
+		`{"mcpx/justification":""}`:   `"code":-32602`,
+		`{"mcpx/justification":null}`: `"code":-32602`,
+		`{"mcpx/justification":"` + strings.Repeat("x", meta.WhyMax+1) + `"}`: `"code":-32602`,
+		`{"mcpx/justificatio\u006e":"spelled otherwise"}`:                     `"reason":"justification_required"`,
+		`{"Mcpx/Justification":"in another case"}`:                            `"reason":"justification_required"`,
+		`{"other":{"mcpx/justification":"further in"}}`:                       `"reason":"justification_required"`,
 	} {
 		s := reloadStage(t)
 		s.do(Reloaded{rules(t, wantsReasons)})

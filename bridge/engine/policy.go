@@ -2,54 +2,21 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
-
-// ProvidesKey is the member of _meta in our answer to initialize that says what the
-// server is for: a list of words. Every dialect carries that answer, and whoever
-// does not know the key passes it over. No frame of presence has a place for it.
-const ProvidesKey = "mcpx/provides"
-
-// withProvides says in an answer to initialize what the server is for, and changes
-// nothing else of it.
-func withProvides(result []byte, words []string) []byte {
-	shape := jsonrpc.Shape{{Name: "_meta", Slot: 0}}
-	var at [1]jsonrpc.Span
-	if len(words) == 0 || jsonrpc.Scan(result, jsonrpc.Passed, shape, at[:]) != nil {
-		return result
-	}
-	member := append(jsonrpc.AppendQuote(nil, ProvidesKey), ":["...)
-	for i, word := range words {
-		if i > 0 {
-			member = append(member, ',')
-		}
-		member = jsonrpc.AppendQuote(member, word)
-	}
-	member = append(member, ']')
-	into := catalog.SkipSpace(result, 0)
-	if at[0].End > 0 {
-		if into = at[0].Start; result[into] != '{' {
-			return result
-		}
-	} else {
-		member = append(append([]byte(`"_meta":{`), member...), '}')
-	}
-	if rest := catalog.SkipSpace(result, into+1); result[rest] != '}' {
-		member = append(member, ',')
-	}
-	out := append([]byte(nil), result[:into+1]...)
-	return append(append(out, member...), result[into+1:]...)
-}
 
 // remember has a yes that is to be remembered last, whatever becomes of its call, if it is on disk;
 // else nobody has given it.
@@ -102,16 +69,6 @@ func (e *Engine) toolsChanged() {
 			e.queueDesk(e.desk.Abort(e.now, u.ID, approval.ToolChanged))
 		}
 	}
-}
-
-// revoke forgets a yes, and puts that on record.
-func (e *Engine) revoke(id string) {
-	for _, g := range e.desk.Grants(e.now) {
-		if g.ID == id {
-			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
-		}
-	}
-	e.desk.Revoke(id)
 }
 
 // recheck says why a call that somebody agrees to may not run after all. The
@@ -193,157 +150,6 @@ func covers(had, now *policy.Terms) bool {
 	return true
 }
 
-// A tool that is let write files may write the policy too, and a reload would
-// switch the gate off (FINDINGS M1). So a file that lets more through than the
-// policy in force waits for a yes at this machine, as a question that looks like
-// any other there; one that is only stricter counts at once. Nothing else of a
-// waiting file counts either. A start takes the file as it stands. What is asked about is
-// all that is looser than the policy in force, and than the last one that somebody stood
-// behind: a stricter file in between, which nobody was asked about, takes no deny out of
-// what people have said.
-
-// reloadAgain is when it is asked again that could not be.
-const reloadAgain = time.Minute
-
-// saved takes a policy file that was changed.
-func (e *Engine) saved(ev Saved) {
-	e.dropWaiting("replaced")
-	e.then(func() { e.judgeFile(ev) })
-}
-
-// judgeFile has a policy file count, or asks whether it may.
-func (e *Engine) judgeFile(ev Saved) {
-	looser := policy.Looser(e.policy, ev.Policy)
-	switch {
-	case len(looser) == 0:
-		e.reload(ev.Policy)
-		return
-	case e.stopping:
-		return
-	}
-	if e.backed != e.policy {
-		looser = union(looser, policy.Looser(e.backed, ev.Policy))
-	}
-	w := &waiting{policy: ev.Policy, file: ev.File, looser: looser}
-	if why := approval.Beyond(w.arguments(), nil); why != "" { // nobody would read what stands at the end
-		e.note(record.Record{Event: record.ReloadDecided, Verdict: "deny", Reason: "too_large", Detail: why, Count: len(looser)})
-		return
-	}
-	e.waiting = w
-	e.askToReload()
-}
-
-// union is all of some, and what others have besides.
-func union(some, others []string) []string {
-	known := map[string]bool{}
-	for _, s := range some {
-		known[s] = true
-	}
-	for _, s := range others {
-		if !known[s] {
-			some = append(some, s)
-		}
-	}
-	return some
-}
-
-// dropWaiting forgets the file that waits.
-func (e *Engine) dropWaiting(reason string) {
-	w := e.waiting
-	if w == nil {
-		return
-	}
-	e.waiting = nil
-	e.alarms.stop(w.again)
-	if w.id != "" {
-		e.queueDesk(e.desk.Abort(e.now, w.id, reason))
-	}
-}
-
-// askToReload puts the question to the person at this machine.
-func (e *Engine) askToReload() {
-	w := e.waiting
-	if e.auditDown { // what cannot be put on record is not asked about
-		e.askToReloadLater(0)
-		return
-	}
-	q := approval.Question{Caller: approval.PolicyFile, Via: "request", Method: approval.PolicyReload, AboutPolicy: true, Args: w.arguments(),
-		Terms:  policy.Terms{Of: []string{"local"}, Need: 1, Within: policy.MaxQuestion, Mode: "parallel", Priority: "high", Remember: []string{"once"}},
-		Bridge: e.room.me, Server: e.serverName, Program: e.serverProgram, Topic: e.topic, Gateway: e.gateway, Dialect: e.room.dialect.Protocol,
-		PolicyHash: e.policy.Hash()}
-	if e.policy.TakesPasskeys() || e.backed.TakesPasskeys() {
-		q.Terms.Confirm = policy.Passkey // or it could be had by a yes without one
-	}
-	id, acts := e.desk.Open(e.now, q)
-	w.id = id
-	e.note(record.Record{Event: record.ReloadWaiting, Question: id, Confirm: q.Terms.Confirm, Digest: e.desk.DigestOf(id, acts).Short(), Detail: w.looser[0], Count: len(w.looser)})
-	e.queueDesk(acts)
-}
-
-// arguments are what the person reads before saying yes.
-func (w *waiting) arguments() []byte {
-	b := jsonrpc.AppendQuote([]byte(`{"file":`), w.file)
-	b = append(b, `,"looser":[`...)
-	for i, each := range w.looser {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = jsonrpc.AppendQuote(b, each)
-	}
-	b = jsonrpc.AppendQuote(append(b, `],"sha256":`...), w.policy.Hash())
-	return append(b, '}')
-}
-
-// reloadSettled takes the end of the question.
-func (e *Engine) reloadSettled(s approval.Settled) {
-	w := e.waiting
-	e.do(Told{s})
-	if w == nil || w.id != s.ID {
-		return // it has been replaced
-	}
-	r := record.Record{Event: record.ReloadDecided, Verdict: "deny", Question: s.ID, Reason: s.Reason, Detail: s.Said, By: names(s.By),
-		Outcome: s.Outcome.String(), Digest: s.Digest.Short()}
-	switch {
-	case s.Outcome == approval.Allowed:
-		r.Verdict = "allow"
-		e.note(r)
-		e.tickets++
-		w.ticket = e.tickets
-		e.do(Sync{w.ticket})
-		return
-	case s.Outcome == approval.Denied:
-		e.waiting = nil // until the file is changed again
-	case e.stopping:
-		e.waiting = nil
-	default: // nobody could be asked, or nobody answered within a day
-		e.askToReloadLater(s.Retry)
-	}
-	e.note(r)
-}
-
-// askToReloadLater has the file go on waiting.
-func (e *Engine) askToReloadLater(after time.Duration) {
-	w := e.waiting
-	w.id, w.ticket = "", 0
-	w.again = e.alarms.set(e.now.Add(max(after, reloadAgain)), e.askToReload)
-}
-
-// reloadSynced: the yes is on disk, or could not be put there. Then the file waits for
-// another one: whoever agreed would not know that it does not count.
-func (e *Engine) reloadSynced(ev Synced) {
-	w := e.waiting
-	switch {
-	case e.stopping:
-		e.waiting = nil
-	case ev.Err != nil:
-		e.note(record.Record{Event: record.ReloadDecided, Verdict: "deny", Question: w.id, Reason: auditReason, Detail: ev.Err.Error()})
-		e.askToReloadLater(0)
-	default:
-		e.waiting, e.backed = nil, w.policy
-		e.reload(w.policy)
-	}
-}
-
 // mostDoubts is how many warnings there may be about one policy, however often the server
 // changes its tools.
 const mostDoubts = 100
@@ -392,4 +198,247 @@ func (e *Engine) provides() []string {
 	all := slices.Concat(e.policy.Provides, e.provided)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// refusalOf is what the caller hears of a deny.
+func refusalOf(c *inflight.Call, d *policy.Decision) refusal.Refusal {
+	var r refusal.Refusal
+	switch {
+	case d.Unexplained != "":
+		return refusal.Unexplained(whatOf(c), d.Rule, c.Via(), approval.JustificationKey)
+	case c.Method == plan.Method:
+		r = refusal.PlanDenied(refusal.Clip(d.Tool), d.Rule)
+	default:
+		r = refusal.PolicyDenied(whatOf(c), d.Rule)
+	}
+	r.Say, r.Over = d.Say, overLimit(d)
+	return r
+}
+
+// overLimit reports whether a call is denied because a limit is used up.
+func overLimit(d *policy.Decision) bool {
+	for _, r := range d.Reasons {
+		if r.Over && r.Effect == policy.Deny && d.Verdict == policy.Deny {
+			return true
+		}
+	}
+	return false
+}
+
+// StandingMethod is how a participant asks what our rules say of its own calls, before it makes
+// any: {"tools":[NAME…]}, answered with {"standing":{NAME:VERDICT…},"otherwise":{NAME:VERDICT…}}.
+// A VERDICT is allow, ask, deny, or depends, where arguments or limits decide. Where they decide
+// no more than that some calls are denied, otherwise has the verdict of all others. Of tools that
+// we do not have nothing is said, nor of those beyond what one request may cost: for these it asks
+// again. No member of a tool in tools/list could say it, whose bytes are the server's.
+const StandingMethod = "mcpx/standing"
+
+// The bounds of one such request: bytes of its params, and patterns that are tried.
+const (
+	standingBytes = 64 << 10
+	standingWork  = 50_000
+)
+
+// standings answers a request for what is said of a caller's calls.
+func (e *Engine) standings(env *wire.Envelope) []byte {
+	var asked struct {
+		Tools []string `json:"tools"`
+	}
+	var standing, otherwise verdicts
+	params := env.Message.Get(jsonrpc.Params)
+	if len(params) > standingBytes || json.Unmarshal(params, &asked) != nil {
+		asked.Tools = nil
+	}
+	each, work, said := e.policy.Size()+1, 0, map[string]bool{}
+	for _, name := range asked.Tools {
+		if e.server.tools.Tools[name] == nil || said[name] {
+			continue
+		}
+		if work += each; work > standingWork && len(said) > 0 {
+			break
+		}
+		said[name] = true
+		s := e.standing(env.From, name)
+		if s.Sure() {
+			standing.add(name, s.Verdict.String())
+			continue
+		}
+		standing.add(name, "depends")
+		if !s.Depends {
+			otherwise.add(name, s.Verdict.String())
+		}
+	}
+	out := append([]byte(`{"standing":{`), standing...)
+	if len(otherwise) > 0 {
+		out = append(append(out, `},"otherwise":{`...), otherwise...)
+	}
+	return append(out, "}}"...)
+}
+
+// verdicts are members of an object, by name of tool.
+type verdicts []byte
+
+func (v *verdicts) add(name, verdict string) {
+	if len(*v) > 0 {
+		*v = append(*v, ',')
+	}
+	*v = jsonrpc.AppendQuote(append(jsonrpc.AppendQuote(*v, name), ':'), verdict)
+}
+
+// standing is what is said of calls of a tool that there is.
+func (e *Engine) standing(from, name string) policy.Standing {
+	s := e.policy.Standing(e.described(from, "request", "tools/call", name, nil, nil, ""))
+	if e.server.tools.Tools[name].Changed() {
+		s.Verdict = e.policy.Pinned(policy.Decision{Verdict: s.Verdict}).Verdict
+		if s.Verdict == policy.Deny {
+			s = policy.Standing{Verdict: policy.Deny}
+		}
+	}
+	return s
+}
+
+// A plan is leave for calls to come, and takes the road of a request or proposal for the method
+// [plan.Method], up to where that would go to the server: there it begins to count instead,
+// and its proposer has the result. It is judged as all the calls that it covers, by either
+// road, before it is asked about and again before it counts; each of them is judged once
+// more when it is made (admit), and counted, on record and on disk, before it starts.
+
+// planFits says why a plan cannot be judged, or could not count here.
+func (e *Engine) planFits(m *jsonrpc.Message) (refusal.Refusal, bool) {
+	params, beside := meta.Parts(m, plan.Method, e.server.hello.modern())
+	p, err := plan.Parse(params)
+	switch {
+	case err != nil:
+		return refusal.InvalidParams("the plan cannot be read: " + refusal.Clip(err.Error())), true
+	case beside != nil:
+		return refusal.InvalidParams("a plan has nothing in its _meta"), true
+	case !e.believed():
+		return refusal.InvalidParams("a plan is for one caller, and this gateway does not verify who makes a call"), true
+	}
+	for _, tool := range p.Tools() {
+		if e.server.tools.Tools[tool] == nil {
+			return refusal.UnknownTool(tool), true
+		}
+	}
+	return refusal.Refusal{}, false
+}
+
+// foresee judges all calls that a plan covers, which is asked for by a call of its own. Rules may
+// name the method of that, too; the default does not stand for what they say of it.
+func (e *Engine) foresee(own policy.Call) policy.Decision {
+	p, err := plan.Parse(own.Args)
+	if err != nil {
+		return policy.Decision{Method: plan.Method} // which denies
+	}
+	var calls []policy.Call
+	if d := e.policy.Decide(own, &e.ledger); d.Line != 0 && d.Verdict != policy.Allow {
+		calls = append(calls, own)
+	}
+	for _, road := range []string{"request", "proposal"} {
+		calls = append(calls, p.Calls(func(tool string, args []byte) policy.Call {
+			return e.described(own.From, road, "tools/call", tool, args, nil, own.Why)
+		})...)
+	}
+	d := e.policy.Foresee(calls, &e.ledger)
+	for _, tool := range p.Tools() {
+		if t := e.server.tools.Tools[tool]; t == nil || t.Changed() {
+			d = e.policy.Pinned(d)
+		}
+	}
+	if d.Ask != nil {
+		terms := *d.Ask
+		terms.Edit, terms.Remember = approval.EditsOf(p), nil
+		d.Ask = &terms
+	}
+	return d
+}
+
+// prints are the definitions of the tools of a plan, item by item; "" for one that is gone.
+func (e *Engine) prints(args []byte) (all []string) {
+	p, err := plan.Parse(args)
+	if err != nil {
+		return nil
+	}
+	for _, i := range p.Items {
+		all = append(all, "")
+		if t := e.server.tools.Tools[i.Tool]; t != nil {
+			all[len(all)-1] = t.Print
+		}
+	}
+	return all
+}
+
+// setPlan puts into a question about a plan what that is bound to.
+func (e *Engine) setPlan(q *approval.Question) {
+	q.Prints = e.prints(q.Args)
+	q.Fingerprint = strings.Join(q.Prints, " ")
+}
+
+// planChanged reports whether the tools of a plan that is asked about are not what they were.
+func (e *Engine) planChanged(q *approval.Question) bool {
+	return !slices.Equal(q.Prints, e.prints(q.Args))
+}
+
+// offerWider leaves of what an answer to a question may have remembered only that of which no
+// rule denies a part, or may.
+func (e *Engine) offerWider(q *approval.Question) {
+	var all []string
+	for _, word := range q.Terms.Remember {
+		if around := q.Around(word); around == nil && !policy.CoversMore(word) || around != nil && !e.deniesSome(q, around) {
+			all = append(all, word)
+		}
+	}
+	q.Terms.Remember = all
+}
+
+func (e *Engine) deniesSome(q *approval.Question, around *plan.Plan) bool {
+	return e.policy.Foresee(around.Calls(func(tool string, args []byte) policy.Call {
+		return e.described(q.Caller, q.Via, q.Method, tool, args, nil, q.Reason)
+	}), &e.ledger).Verdict == policy.Deny
+}
+
+// lookTime is how long a call waits for what it rests on to be looked up.
+const lookTime = time.Second
+
+// look has the links followed of paths on which something rests that was agreed to ahead,
+// before a question about a call is opened. The call is then admitted anew.
+func (e *Engine) look(c *inflight.Call, places []plan.Place) {
+	c.Looking = true
+	e.tickets++
+	e.calls.Looking[e.tickets] = c
+	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: e.tickets})
+	e.do(Look{e.tickets, places})
+}
+
+// usesIn are how often each item of a plan covers a call.
+func usesIn(args []byte) []int {
+	p, err := plan.Parse(args)
+	if err != nil {
+		return nil
+	}
+	return p.Uses()
+}
+
+// beginPlan has a plan count that was agreed to, and says so in place of the server.
+func (e *Engine) beginPlan(c *inflight.Call, id []byte) []byte {
+	var g approval.Grant
+	ok := c.Agreed != nil // it is always asked about
+	if ok {
+		g, ok = e.desk.Begin(e.now, c.Agreed)
+	}
+	if !ok {
+		return jsonrpc.AppendError(nil, id, refusal.CodeBusy, "no more can be remembered now", nil)
+	}
+	p, _ := plan.Parse(c.Agreed.Args)
+	return jsonrpc.AppendResult(nil, id, p.Result(g.ID, g.Until))
+}
+
+// endPlans ends all that people gave leave for ahead.
+func (e *Engine) endPlans(why string) {
+	for _, g := range e.desk.Grants(e.now) {
+		if g.Ahead() {
+			e.desk.Revoke(g.ID)
+			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
+		}
+	}
 }

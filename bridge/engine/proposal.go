@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
@@ -87,9 +88,9 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 	if !refused {
 		c := &inflight.Call{From: env.From, Origin: inflight.Proposal, Method: env.Method, Key: shortKey(env.Key), Request: env, Why: l.Why}
 		if inflight.MayJustify(&env.Message) {
-			c.Why, c.Request = takeWhy(env)
+			c.Why, c.Request = meta.TakeWhy(env)
 		}
-		c.Args, c.Beside = partsOf(&c.Request.Message, env.Method, e.server.hello.modern())
+		c.Args, c.Beside = meta.Parts(&c.Request.Message, env.Method, e.server.hello.modern())
 		d := e.decision(c)
 		r, refused = refusalOf(c, &d), d.Verdict == policy.Deny && !overLimit(&d)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -14,12 +15,12 @@ func TestAnOwnerSaysWhatTheServerIsFor(t *testing.T) {
 			Meta map[string]json.RawMessage `json:"_meta"`
 			A    int
 		}
-		got := withProvides([]byte(result), []string{"filesystem", "git"})
+		got := meta.PutProvides([]byte(result), []string{"filesystem", "git"})
 		var words []string
-		if err := json.Unmarshal(got, &said); err != nil || json.Unmarshal(said.Meta[ProvidesKey], &words) != nil || !slices.Equal(words, []string{"filesystem", "git"}) {
+		if err := json.Unmarshal(got, &said); err != nil || json.Unmarshal(said.Meta[meta.ProvidesKey], &words) != nil || !slices.Equal(words, []string{"filesystem", "git"}) {
 			t.Errorf("%s becomes %s", result, got)
 		}
-		if string(withProvides([]byte(result), nil)) != result {
+		if string(meta.PutProvides([]byte(result), nil)) != result {
 			t.Errorf("%s is changed though nothing is provided", result)
 		}
 	}

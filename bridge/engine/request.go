@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/inflight"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/meta"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/replay"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/proposal"
@@ -192,7 +193,7 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 		return refusal.InvalidParams("the params must be an object"), true // else nobody could judge them
 	}
 	if inflight.MayJustify(m) {
-		if r, refused := unjustifiable(m); refused {
+		if r, refused := meta.Unjustifiable(m); refused {
 			return r, true
 		}
 	}
@@ -202,7 +203,7 @@ func (e *Engine) judged(env *wire.Envelope) (refusal.Refusal, bool) {
 		}
 	}
 	if env.Method == plan.Method {
-		_, plain := takeWhy(env)
+		_, plain := meta.TakeWhy(env)
 		return e.planFits(&plain.Message)
 	}
 	return refusal.Refusal{}, false
@@ -361,7 +362,7 @@ func (e *Engine) answerHere(env *wire.Envelope) {
 	result := []byte("{}")
 	switch env.Method {
 	case "initialize":
-		result = withProvides(e.server.hello.initializeResult(&env.Message), e.provides())
+		result = meta.PutProvides(e.server.hello.initializeResult(&env.Message), e.provides())
 	case "server/discover":
 		if !e.server.hello.Modern {
 			e.refuse(env, refusal.UnknownMethod(env.Method))
@@ -401,7 +402,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin infligh
 	id := env.Message.Get(jsonrpc.ID)
 	why := ""
 	if inflight.MayJustify(&env.Message) {
-		why, env = takeWhy(env)
+		why, env = meta.TakeWhy(env)
 	}
 	m := &env.Message
 	e.calls.Named++
@@ -410,7 +411,7 @@ func (e *Engine) newCall(env *wire.Envelope, life *proposal.Life, origin infligh
 	if origin == inflight.Participant {
 		c.Body = e.replay.DigestOf(env.From, env.ID, env.Payload)
 	}
-	c.Args, c.Beside = partsOf(m, env.Method, e.server.hello.modern())
+	c.Args, c.Beside = meta.Parts(m, env.Method, e.server.hello.modern())
 	e.calls.Enter(c)
 	return c
 }
@@ -429,17 +430,6 @@ func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
 		return refusal.Refusal{}, false
 	}
 	return e.closedBy(l), true
-}
-
-// Occupied reports whether the server is at work for a participant, or may be:
-// what nobody waits for any more counts for quitGrace.
-func (e *Engine) Occupied() bool {
-	for _, c := range e.calls.ByNumber {
-		if c.Occupies() {
-			return true
-		}
-	}
-	return false
 }
 
 // awaitDisk waits until the decision is on disk: only then does it count
@@ -470,4 +460,31 @@ func (e *Engine) doneHere(c *inflight.Call) {
 	}
 	e.remove(c)
 	e.deliver(c, &done)
+}
+
+// looked goes on with a call whose paths were looked up. Rules may have changed meanwhile, and
+// its caller, its server or the proposal that it serves may have gone: so it is looked at as if
+// it came now, without the place in the limits that it had.
+func (e *Engine) looked(ev Looked) {
+	c := e.calls.Looking[ev.Ticket]
+	if c == nil {
+		return
+	}
+	delete(e.calls.Looking, ev.Ticket)
+	e.alarms.stop(c.Alarm)
+	c.Alarm = nil
+	e.ledger.GiveBack(c.Hold)
+	if c.Phase != inflight.Received {
+		return
+	}
+	c.Inside, c.Beside = ev.Inside, e.besideNow(c)
+	r, refused := e.mayNotServe(c.Life)
+	if !refused {
+		r, refused = e.judged(c.Request)
+	}
+	if refused {
+		e.refuseUnstarted(c, r)
+		return
+	}
+	e.admit(c)
 }

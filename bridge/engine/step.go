@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -423,4 +424,67 @@ func (e *Engine) checkpoint(ev Checkpoint) {
 	params = append(jsonrpc.AppendQuote(append(params, `,"hash":`...), ev.Hash), '}')
 	e.tell("notifications/mcpx/checkpoint", jsonrpc.AppendNotification(nil, "notifications/mcpx/checkpoint", params))
 	e.note(record.Record{Event: record.Checkpoint, HeadSeq: ev.Seq, Head: ev.Hash})
+}
+
+// hostCalled takes a tools/call of the client's. It was read strictly, and its
+// id is one.
+func (e *Engine) hostCalled(ev HostCalled) {
+	m := ev.Message
+	env := &wire.Envelope{ID: e.newID(), From: inflight.HostID, Kind: wire.Request, Method: m.Text(jsonrpc.Method), Key: m.Text(jsonrpc.Name),
+		Message: m, Payload: ev.Line}
+	switch {
+	case e.OwnsHostCall(m.Get(jsonrpc.ID)):
+		e.refuse(env, refusal.InvalidRequest("this id is that of a call that has not been answered yet; use another"))
+	case !e.server.starting() || e.halts(env) || !e.awaitsStart(env):
+		e.serve(env, nil, 0)
+	}
+}
+
+// OwnsHostCall reports whether a call that the client made under a raw id is
+// still waited for, at the server or before it.
+func (e *Engine) OwnsHostCall(id []byte) bool {
+	return e.hostCall(id) != nil || slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.is(inflight.HostID, id) })
+}
+
+// HoldsHostCall reports whether the server cannot have such a call yet; id nil:
+// whether there is any of which that is so.
+func (e *Engine) HoldsHostCall(id []byte) bool {
+	if id == nil {
+		return slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.env.From == inflight.HostID }) ||
+			slices.ContainsFunc(slices.Collect(maps.Values(e.calls.Open)), func(c *inflight.Call) bool { return c.Origin == inflight.Host && c.Phase.Unstarted() })
+	}
+	c := e.hostCall(id)
+	return c == nil && e.OwnsHostCall(id) || c != nil && c.Phase.Unstarted()
+}
+
+// hostReplied takes the client's answer to a dialog. The desk alone knows whether
+// it counts.
+func (e *Engine) hostReplied(m *jsonrpc.Message) {
+	id, _ := jsonrpc.Unquote(m.Get(jsonrpc.ID))
+	d, open := e.dialogs[id]
+	if !open {
+		e.note(record.Record{Event: record.LateAnswer, From: inflight.HostID, Detail: "an answer to a dialog that is not open"})
+		return
+	}
+	delete(e.dialogs, id)
+	a := approval.Answer{Who: approval.Who{Door: approval.Host}, Question: d.question, Digest: d.digest}
+	switch {
+	case m.Class() != jsonrpc.Response:
+		a.Result = []byte("{}") // which is no yes
+	case m.Has(jsonrpc.Result):
+		a.Result = d.decided(m.Get(jsonrpc.Result))
+	default:
+		a.Failed = true
+	}
+	e.queueDesk(e.desk.Answer(e.now, a))
+}
+
+// decided is the answer to a dialog in the words of the desk. What is not a choice of
+// those offered becomes an accept without a decision, which is a no.
+func (d *dialog) decided(result []byte) []byte {
+	r, problem := d.form.Read(result)
+	if problem != "" {
+		return append(jsonrpc.AppendQuote([]byte(`{"action":"accept","content":{"reason":`), problem), "}}"...)
+	}
+	return r.Result(d.choice)
 }

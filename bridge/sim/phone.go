@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"time"
@@ -109,6 +110,11 @@ func (s *seatInbox) List(context.Context, bool) (all []approval.Summary, err err
 		all = append(all, r.View.Summary)
 	}
 	return all, nil
+}
+
+// Watch hears of nothing: the world stands still while an answer is taken.
+func (s *seatInbox) Watch(context.Context) iter.Seq2[inbox.Event, error] {
+	return func(yield func(inbox.Event, error) bool) { yield(inbox.Event{}, nil) }
 }
 
 func (s *seatInbox) find(id string) (*rung, error) {

@@ -67,13 +67,14 @@ var may = map[string]string{
 	"bridge/gateway":  "bridge/engine/quota bridge/hub bridge/loopback bridge/wire stdio/inbox stdio/linger stdio/outbox",
 
 	"bridge/refusal":         "bridge/proposal bridge/text policy stdio/jsonrpc",
+	"bridge/engine/meta":     "bridge/approval bridge/engine/catalog bridge/refusal bridge/wire policy stdio/jsonrpc",
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
 	"bridge/engine/outgoing": "bridge/wire",
 	"bridge/engine/quota":    "",
 	"bridge/engine/replay":   "",
 	"bridge/engine/inflight": "bridge/approval bridge/engine/replay bridge/plan bridge/proposal bridge/timetable bridge/wire policy stdio/jsonrpc",
 
-	"bridge/engine": "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/plan bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
+	"bridge/engine": "bridge/approval bridge/engine/catalog bridge/engine/inflight bridge/engine/meta bridge/engine/outgoing bridge/engine/quota bridge/engine/replay bridge/plan bridge/proposal bridge/record bridge/refusal bridge/text bridge/timetable bridge/wire policy stdio/fold stdio/jsonrpc stdio/rawjson",
 	"bridge":        "bridge/approval bridge/engine bridge/record bridge/wire policy stdio/jsonrpc",
 	"bridge/prompt": "bridge/approval bridge/inbox bridge/inbox/socket bridge/pause bridge/text policy stdio/jsonrpc",
 	"bridge/inbox":  "bridge/approval bridge/passkey bridge/text",
@@ -90,7 +91,7 @@ var may = map[string]string{
 	"bridge/prompt/prompttest": "",
 	"bridge/notify/notifytest": "",
 
-	"bridge/client":           "bridge/approval bridge/arguments bridge/desktop bridge/engine bridge/fault bridge/inbox bridge/localgateway bridge/pause bridge/refusal bridge/text bridge/topic bridge/wire policy stdio/jsonrpc stdio/rawjson",
+	"bridge/client":           "bridge/approval bridge/arguments bridge/desktop bridge/engine bridge/engine/meta bridge/fault bridge/inbox bridge/localgateway bridge/pause bridge/refusal bridge/text bridge/topic bridge/wire policy stdio/jsonrpc stdio/rawjson",
 	"bridge/client/view":      "bridge/arguments bridge/client bridge/engine bridge/refusal bridge/text bridge/wire stdio/jsonrpc",
 	"bridge/events":           "bridge/asyncwriter bridge/engine/quota bridge/record bridge/record/plain bridge/text",
 	"bridge/client/export":    "bridge/client bridge/desktop bridge/fault bridge/text policy stdio/rawjson",

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +21,7 @@ const (
 	maxFile   = 500  // lines of a file
 	maxFunc   = 80   // lines of a function
 	maxMedian = 12   // lines of the median function
+	maxEngine = 15   // files of bridge/engine, each of which uses only those below it
 	maxCmd    = 5500 // lines of code of cmd/mcpx-bridge, without comments and blank lines
 )
 
@@ -93,6 +95,20 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 	slices.Sort(lengths)
 	if median := lengths[len(lengths)/2]; median > maxMedian {
 		t.Errorf("the median function has %d lines", median)
+	}
+}
+
+// Whoever wants to know what the Engine may do reads all of its files; what needs no Engine is a
+// room of its own below it (issue 15).
+func TestTheEngineIsReadInAnHour(t *testing.T) {
+	n := 0
+	for _, s := range sources(t) {
+		if path.Dir(s.name) == "bridge/engine" {
+			n++
+		}
+	}
+	if n > maxEngine {
+		t.Errorf("bridge/engine has %d files: %d is what it may have", n, maxEngine)
 	}
 }
 
