@@ -51,7 +51,7 @@ func (e *Engine) question(c *inflight.Call) {
 	case len(q.Terms.Remember) > 1:
 		e.offerWider(&q)
 	}
-	if places := e.desk.Places(&q); len(places) > 0 && !c.Looking {
+	if places := e.desk.Places(&q); len(places) > 0 && c.Phase == inflight.Received {
 		e.look(c, places)
 		return
 	}

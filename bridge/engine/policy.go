@@ -403,7 +403,7 @@ const lookTime = time.Second
 // look has the links followed of paths on which something rests that was agreed to ahead,
 // before a question about a call is opened. The call is then admitted anew.
 func (e *Engine) look(c *inflight.Call, places []plan.Place) {
-	c.Looking = true
+	c.On(inflight.Look)
 	e.tickets++
 	e.calls.Looking[e.tickets] = c
 	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: e.tickets})

@@ -474,7 +474,7 @@ func (e *Engine) looked(ev Looked) {
 	e.alarms.stop(c.Alarm)
 	c.Alarm = nil
 	e.ledger.GiveBack(c.Hold)
-	if c.Phase != inflight.Received {
+	if c.Phase != inflight.Looking {
 		return
 	}
 	c.Inside, c.Beside = ev.Inside, e.besideNow(c)

@@ -67,8 +67,7 @@ type Call struct {
 	Agreed    *approval.Settled // what was said to it; nil if nobody was asked
 	Reminders int               // how often its caller was told to wait
 
-	Looking bool         // what it rests on is looked up, or was
-	Inside  []plan.Place // where that found no link that leads out
+	Inside []plan.Place // where what was looked up found no link that leads out
 
 	Reread uint64 // the listing that it waits for before it starts; 0: none yet
 

@@ -15,6 +15,7 @@ type Phase uint8
 
 const (
 	Received  Phase = iota // judged, and nothing has come of it yet
+	Looking                // it is looked up where its paths lead, or was; with that it is judged again
 	Asked                  // somebody is being asked about it
 	Agreed                 // it may run, once that is on record and looked at again
 	Claiming               // the same, once it is known that nobody else came first to serve its proposal
@@ -29,7 +30,7 @@ const (
 )
 
 func (p Phase) String() string {
-	return [...]string{"received", "asked", "agreed", "claiming", "parked", "running", "returned", "abandoned", "overdue", "done"}[p]
+	return [...]string{"received", "looking", "asked", "agreed", "claiming", "parked", "running", "returned", "abandoned", "overdue", "done"}[p]
 }
 
 // Unstarted reports whether a call has not been given to the server, and may still be.
@@ -42,7 +43,8 @@ func (p Phase) Settled() bool { return p >= Abandoned }
 type Event uint8
 
 const (
-	Ask    Event = iota // a question about it is put
+	Look   Event = iota // before a question about it, it is looked up where its paths lead
+	Ask                 // a question about it is put
 	Agree               // it was allowed, or agreed to, and that goes on record
 	Claim               // everybody sees that we would serve its proposal
 	Park                // it has to wait for the server
@@ -56,13 +58,14 @@ const (
 )
 
 func (e Event) String() string {
-	return [...]string{"ask", "agree", "claim", "park", "resume", "start", "return", "settle", "expire"}[e]
+	return [...]string{"look", "ask", "agree", "claim", "park", "resume", "start", "return", "settle", "expire"}[e]
 }
 
 // transitions has every step that a call may take. No event leads back to Received, so
 // that stands for what cannot happen.
 var transitions = [phases][events]Phase{
-	Received:  {Ask: Asked, Agree: Agreed, Start: Running, Settle: Done},
+	Received:  {Look: Looking, Ask: Asked, Agree: Agreed, Start: Running, Settle: Done},
+	Looking:   {Ask: Asked, Agree: Agreed, Start: Running, Settle: Done},
 	Asked:     {Agree: Agreed, Settle: Done},
 	Agreed:    {Claim: Claiming, Park: Parked, Start: Running, Settle: Done},
 	Claiming:  {Resume: Agreed, Settle: Done},

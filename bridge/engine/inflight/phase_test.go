@@ -8,17 +8,18 @@ import (
 // Every pair of phase and event: where it leads, or that it cannot be.
 func TestEveryEventInEveryPhase(t *testing.T) {
 	want := `
-          ask    agree  claim    park   resume start   return   settle    expire
-received  asked  agreed -        -      -      running -        done      -
-asked     -      agreed -        -      -      -       -        done      -
-agreed    -      -      claiming parked -      running -        done      -
-claiming  -      -      -        -      agreed -       -        done      -
-parked    -      -      -        -      agreed -       -        done      -
-running   -      -      -        -      -      -       returned abandoned -
-returned  -      -      -        -      -      -       -        done      -
-abandoned -      -      -        -      -      -       done     -         overdue
-overdue   -      -      -        -      -      -       done     -         -
-done      -      -      -        -      -      -       -        -         -`
+          look    ask    agree  claim    park   resume start   return   settle    expire
+received  looking asked  agreed -        -      -      running -        done      -
+looking   -       asked  agreed -        -      -      running -        done      -
+asked     -       -      agreed -        -      -      -       -        done      -
+agreed    -       -      -      claiming parked -      running -        done      -
+claiming  -       -      -      -        -      agreed -       -        done      -
+parked    -       -      -      -        -      agreed -       -        done      -
+running   -       -      -      -        -      -      -       returned abandoned -
+returned  -       -      -      -        -      -      -       -        done      -
+abandoned -       -      -      -        -      -      -       done     -         overdue
+overdue   -       -      -      -        -      -      -       done     -         -
+done      -       -      -      -        -      -      -       -        -         -`
 	rows := strings.Split(strings.TrimSpace(want), "\n")
 	if len(rows) != int(phases)+1 || len(strings.Fields(rows[0])) != int(events) {
 		t.Fatalf("the table has %d phases and %d events", len(rows)-1, len(strings.Fields(rows[0])))
