@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -66,7 +67,7 @@ func (a *answers) take(ctx context.Context, said channel.Answer) string {
 		a.log.Warn("an answer by "+named(a.Name)+" does not count", "for", who, "error", text.Line(err.Error()))
 		return "your answer does not count: the bridge has no seat for " + who + " in the topic now"
 	}
-	v, err := a.put(ctx, seat, said)
+	v, err := a.put(ctx, who, seat, said)
 	if err != nil {
 		return "your answer does not count: " + err.Error()
 	}
@@ -85,9 +86,10 @@ var (
 	errNotHere = errors.New("this bridge asks no such question: it is closed, or is of another bridge, which needs a bot of its own")
 )
 
-// put is the question that an answer is to, as it was put to somebody. Others may put questions
-// to them too, under any digest they like.
-func (a *answers) put(ctx context.Context, seat inbox.Inbox, said channel.Answer) (v approval.View, err error) {
+// put is the question that an answer is to, as it was put to who. Others may put questions
+// to them too, under any digest they like. It waits until the question is there, for onTheWay at
+// most, and only if the bridge has put it to them.
+func (a *answers) put(ctx context.Context, who string, seat inbox.Inbox, said channel.Answer) (v approval.View, err error) {
 	ours, err := a.in.Show(ctx, said.Question)
 	if err != nil || ours.ID != said.Question {
 		return v, errNotHere
@@ -95,11 +97,17 @@ func (a *answers) put(ctx context.Context, seat inbox.Inbox, said channel.Answer
 	if ours.Short != said.Digest {
 		return v, errNotPut
 	}
-	ctx, cancel := context.WithTimeout(ctx, onTheWay)
+	if v, found, err := sameIn(ctx, seat, &ours); found || err != nil {
+		return v, err
+	}
+	if !slices.Contains(ours.Asking, approval.Participant(who).String()) {
+		return v, errNotPut
+	}
+	waiting, cancel := context.WithTimeout(ctx, onTheWay)
 	defer cancel()
-	for _, err := range seat.Watch(ctx) {
+	for _, err := range seat.Watch(waiting) {
 		if err != nil {
-			break
+			return v, err
 		}
 		if v, found, err := sameIn(ctx, seat, &ours); found || err != nil {
 			return v, err

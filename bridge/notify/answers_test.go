@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
@@ -98,10 +100,11 @@ func TestAnAnswerIsForTheBridgeThatAsked(t *testing.T) {
 	}
 }
 
-// A distant inbox has its question when its watcher has looked once.
+// A distant inbox has its question when its watcher has looked, or never.
 type distant struct {
 	*inboxtest.Hall
-	here *bool
+	comes bool
+	here  *bool
 }
 
 func (d distant) List(ctx context.Context, args bool) ([]approval.Summary, error) {
@@ -113,22 +116,47 @@ func (d distant) List(ctx context.Context, args bool) ([]approval.Summary, error
 
 func (d distant) Watch(ctx context.Context) iter.Seq2[inbox.Event, error] {
 	return func(yield func(inbox.Event, error) bool) {
-		if yield(inbox.Event{}, nil) {
-			*d.here = true
+		if !yield(inbox.Event{}, nil) {
+			return
+		}
+		if *d.here = d.comes; *d.here {
 			yield(inbox.Event{Event: "asked"}, nil)
+		} else {
+			<-ctx.Done()
 		}
 	}
 }
 
-// A chat may be faster than the topic: the answer of who reads it there counts all the same.
+// A chat may be faster than the topic: the answer of who reads it there counts all the same, and
+// waits for nothing that is not on its way to them.
 func TestAnAnswerMayBeHereBeforeItsQuestionIsInTheTopic(t *testing.T) {
-	h := inboxtest.New("notes")
-	id := h.Ask(inboxtest.Write(`{"path":"/a"}`))
-	v, _ := h.Question(id)
-	a := &answers{Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann"}}, in: h, log: slog.New(slog.DiscardHandler),
-		seat: func(context.Context, string) (inbox.Inbox, error) { return distant{h, new(bool)}, nil }}
-	said := a.take(t.Context(), channel.Answer{Person: "7", Question: id, Digest: v.Short, Allow: true})
-	if _, open := h.Question(id); open || strings.Contains(said, "does not count") {
-		t.Errorf("%q, and it is open: %v", said, open)
+	for name, c := range map[string]struct {
+		person        string
+		comes, counts bool
+		takes         time.Duration
+	}{
+		"it comes":           {"7", true, true, 0},
+		"it does not":        {"7", false, false, onTheWay},
+		"it is for somebody": {"8", true, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := inboxtest.New("notes")
+				q := inboxtest.Write(`{"path":"/a"}`)
+				q.Terms.Of = []string{"local", "ann"}
+				id := h.Ask(q)
+				v, _ := h.Question(id)
+				a := &answers{Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann", "8": "bob"}}, in: h, log: slog.New(slog.DiscardHandler),
+					seat: func(context.Context, string) (inbox.Inbox, error) { return distant{h, c.comes, new(bool)}, nil }}
+				began := time.Now()
+				said := a.take(t.Context(), channel.Answer{Person: c.person, Question: id, Digest: v.Short, Allow: true})
+				if _, open := h.Question(id); open == c.counts || strings.Contains(said, "does not count") == c.counts {
+					t.Errorf("%q, and it is open: %v", said, open)
+				}
+				if took := time.Since(began); took != c.takes {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
 	}
 }

@@ -24,7 +24,8 @@ type Listener interface {
 	Channel
 
 	// Listen hands each answer to take, whose words go back to whoever gave it. It returns
-	// when it has lost the way by which they come, or ctx ends, and may be called again.
+	// when it has lost the way by which they come, or ctx ends, and may be called again. An
+	// answer waits for the one before it, which may take some seconds.
 	Listen(ctx context.Context, take func(context.Context, Answer) string) error
 }
 
