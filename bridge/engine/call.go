@@ -231,6 +231,26 @@ func (h *Hello) clash(theirs []byte) error {
 	return meta.Clash(h.Meta, theirs)
 }
 
+// can reports whether the server said that it has a capability, or what methods
+// of a name belong to: "resources", "prompts/get".
+func (h *Hello) can(what string) bool {
+	name, _, method := strings.Cut(what, "/")
+	if method && name == "completion" {
+		name = "completions"
+	}
+	shape := jsonrpc.Shape{{Name: name, Slot: 0}}
+	var at [1]jsonrpc.Span
+	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil && at[0].End != 0
+}
+
+// announces reports whether the server said that it tells of changes of a list.
+func (h *Hello) announces(name string) bool {
+	shape := jsonrpc.Shape{{Name: name, Slot: -1, Inside: jsonrpc.Shape{{Name: "listChanged", Slot: 0}}}}
+	var at [1]jsonrpc.Span
+	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil &&
+		bytes.Equal(h.Capabilities[at[0].Start:at[0].End], []byte("true"))
+}
+
 // line is a request as the server gets it, built anew from what was judged: method
 // and params, and nothing that stands beside them (FINDINGS H4). A participant's has
 // our id and token in place of its own, and what the server's revision demands; the

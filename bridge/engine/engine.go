@@ -477,3 +477,20 @@ func (s *subscribers) forget(who string) (orphans []string) {
 }
 
 func (s *subscribers) resources() []string { return sorted(s.to) }
+
+// ticket is a fresh one, for a Sync or a Look.
+func (e *Engine) ticket() uint64 {
+	e.tickets++
+	return e.tickets
+}
+
+// Occupied reports whether the server is at work for a participant, or may be:
+// what nobody waits for any more counts for quitGrace.
+func (e *Engine) Occupied() bool {
+	for _, c := range e.calls.ByNumber {
+		if c.Occupies() {
+			return true
+		}
+	}
+	return false
+}

@@ -19,14 +19,14 @@
 // never call it: what desk and Book say goes into one queue, which [Engine.Step] drains.
 // Package bridge carries out what the Engine says.
 //
-// What is where, from below; no file uses what stands under it here:
+// What is where, from below: the lowest comes first, and each uses only those before it.
 //
 //	event       what the Engine is told, and what it says is to be done
 //	engine      what it knows, and its queue
 //	call        a call as it is judged and as the server gets it, what the server asks meanwhile
 //	answer      whose an answer is, whom it is for, and how it leaves
 //	notify      progress, subscriptions, reminders, refusals, what is dropped
-//	policy      what the rules say: of a call, a plan, tools that nobody called yet, an open question
+//	policy      what the rules say of a call, an open question, a plan, a tool; what was agreed to ahead
 //	unanswered  what waits for the start, and what ends without an answer
 //	contest     a proposal that others may serve, too
 //	server      the server comes, goes, and says what it has
@@ -39,9 +39,7 @@
 package engine
 
 import (
-	"bytes"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -476,24 +474,4 @@ func requestedRevision(m *jsonrpc.Message) string {
 	}
 	revision, _ := jsonrpc.Unquote(params[at[0].Start:at[0].End])
 	return revision
-}
-
-// can reports whether the server said that it has a capability, or what methods
-// of a name belong to: "resources", "prompts/get".
-func (h *Hello) can(what string) bool {
-	name, _, method := strings.Cut(what, "/")
-	if method && name == "completion" {
-		name = "completions"
-	}
-	shape := jsonrpc.Shape{{Name: name, Slot: 0}}
-	var at [1]jsonrpc.Span
-	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil && at[0].End != 0
-}
-
-// announces reports whether the server said that it tells of changes of a list.
-func (h *Hello) announces(name string) bool {
-	shape := jsonrpc.Shape{{Name: name, Slot: -1, Inside: jsonrpc.Shape{{Name: "listChanged", Slot: 0}}}}
-	var at [1]jsonrpc.Span
-	return len(h.Capabilities) > 0 && jsonrpc.Scan(h.Capabilities, jsonrpc.Passed, shape, at[:]) == nil &&
-		bytes.Equal(h.Capabilities[at[0].Start:at[0].End], []byte("true"))
 }

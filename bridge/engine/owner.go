@@ -173,12 +173,6 @@ func (e *Engine) remindAll() {
 	})
 }
 
-// ticket is a fresh one.
-func (e *Engine) ticket() uint64 {
-	e.tickets++
-	return e.tickets
-}
-
 // A tool that is let write files may write the policy too, and a reload would
 // switch the gate off (FINDINGS M1). So a file that lets more through than the
 // policy in force waits for a yes at this machine, as a question that looks like
@@ -293,8 +287,7 @@ func (e *Engine) reloadSettled(s approval.Settled) {
 	case s.Outcome == approval.Allowed:
 		r.Verdict = "allow"
 		e.note(r)
-		e.tickets++
-		w.ticket = e.tickets
+		w.ticket = e.ticket()
 		e.do(Sync{w.ticket})
 		return
 	case s.Outcome == approval.Denied:

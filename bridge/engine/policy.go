@@ -404,10 +404,10 @@ const lookTime = time.Second
 // before a question about a call is opened. The call is then admitted anew.
 func (e *Engine) look(c *inflight.Call, places []plan.Place) {
 	c.On(inflight.Look)
-	e.tickets++
-	e.calls.Looking[e.tickets] = c
-	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: e.tickets})
-	e.do(Look{e.tickets, places})
+	ticket := e.ticket()
+	e.calls.Looking[ticket] = c
+	c.Alarm = e.alarms.set(e.now.Add(lookTime), Looked{Ticket: ticket})
+	e.do(Look{ticket, places})
 }
 
 // usesIn are how often each item of a plan covers a call.

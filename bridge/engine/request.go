@@ -435,14 +435,14 @@ func (e *Engine) mayNotServe(l *proposal.Life) (refusal.Refusal, bool) {
 // awaitDisk waits until the decision is on disk: only then does it count
 // (RELIABILITY AI-13).
 func (e *Engine) awaitDisk(c *inflight.Call, s *approval.Settled) {
-	e.tickets++
+	ticket := e.ticket()
 	c.On(inflight.Agree)
 	c.Agreed = s
-	e.calls.Syncing[e.tickets] = c
+	e.calls.Syncing[ticket] = c
 	if s != nil && s.Made != nil {
-		e.made[e.tickets] = s.Made
+		e.made[ticket] = s.Made
 	}
-	e.do(Sync{e.tickets})
+	e.do(Sync{ticket})
 }
 
 // doneHere ends a call that stays here, as if the server had answered it.

@@ -415,14 +415,3 @@ func (e *Engine) unheard(f wire.Fault, ours bool) {
 		e.queueDesk(e.desk.UnreachableAll(e.now))
 	}
 }
-
-// Occupied reports whether the server is at work for a participant, or may be:
-// what nobody waits for any more counts for quitGrace.
-func (e *Engine) Occupied() bool {
-	for _, c := range e.calls.ByNumber {
-		if c.Occupies() {
-			return true
-		}
-	}
-	return false
-}

@@ -67,7 +67,7 @@ var may = map[string]string{
 	"bridge/gateway":  "bridge/engine/quota bridge/hub bridge/loopback bridge/wire stdio/inbox stdio/linger stdio/outbox",
 
 	"bridge/refusal":         "bridge/proposal bridge/text policy stdio/jsonrpc",
-	"bridge/engine/meta":     "bridge/approval bridge/engine/catalog bridge/refusal bridge/wire policy stdio/jsonrpc",
+	"bridge/engine/meta":     "bridge/approval bridge/refusal bridge/wire policy stdio/jsonrpc",
 	"bridge/engine/catalog":  "bridge/refusal bridge/text policy stdio/fold stdio/jsonrpc",
 	"bridge/engine/outgoing": "bridge/wire",
 	"bridge/engine/quota":    "",

@@ -196,7 +196,7 @@ func (p *plainSchema) takes(m plainMember, scalar []byte) bool {
 }
 
 // scalarEnd is the offset after the value at i. It is negative for what is left to
-// the validator: objects, arrays, and numbers that may be a [vastNumber].
+// the validator: objects, arrays, and numbers that may be a [VastNumber].
 func scalarEnd(text []byte, i int) int {
 	switch text[i] {
 	case '{', '[':

@@ -42,7 +42,7 @@ type Call struct {
 	Body    replay.Digest  // of the request; zero where none came over the topic
 	Request *wire.Envelope // as it came; nil once the server has it, as the next two are
 
-	Args, Beside []byte // what is judged of it; see partsOf
+	Args, Beside []byte // what is judged of it; see meta.Parts
 	Why          string // why its caller makes it, in its own words; "" if it does not say
 
 	SummedUp bool // refused at once, and counted in the record instead of listed

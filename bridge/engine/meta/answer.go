@@ -3,14 +3,13 @@ package meta
 import (
 	"bytes"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/catalog"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// Put puts a member into the _meta of a result, in place of the server's if
-// that has one of the name: there must not be two of them. payload is an answer
-// that was scanned before. One without an object to put it in is returned as it
-// is.
+// Put puts a member into the _meta of a result, in place of the server's if that has one of
+// the name: there must not be two of them. payload is an answer that was scanned before, and
+// is not changed; it is returned itself where it has no object to put the member in. value is
+// raw JSON, and is copied.
 func Put(payload []byte, name string, value []byte) []byte {
 	shape := jsonrpc.Shape{{Name: "result", Slot: 0, Inside: jsonrpc.Shape{{Name: "_meta", Slot: 1, Inside: jsonrpc.Shape{{Name: name, Slot: 2}}}}}}
 	var at [3]jsonrpc.Span
@@ -45,7 +44,8 @@ func insertMembers(text []byte, object jsonrpc.Span, members []byte) []byte {
 const ProvidesKey = "mcpx/provides"
 
 // PutProvides says in an answer to initialize what the server is for, and changes
-// nothing else of it.
+// nothing else of it. result is an object; it is returned itself without words, or if its
+// _meta is none.
 func PutProvides(result []byte, words []string) []byte {
 	shape := jsonrpc.Shape{{Name: "_meta", Slot: 0}}
 	var at [1]jsonrpc.Span
@@ -60,17 +60,11 @@ func PutProvides(result []byte, words []string) []byte {
 		member = jsonrpc.AppendQuote(member, word)
 	}
 	member = append(member, ']')
-	into := catalog.SkipSpace(result, 0)
-	if at[0].End > 0 {
-		if into = at[0].Start; result[into] != '{' {
-			return result
-		}
-	} else {
-		member = append(append([]byte(`"_meta":{`), member...), '}')
+	switch whole := (jsonrpc.Span{Start: bytes.IndexByte(result, '{'), End: len(result)}); {
+	case at[0].End == 0:
+		return insertMembers(result, whole, append(append([]byte(`"_meta":{`), member...), '}'))
+	case result[at[0].Start] == '{':
+		return insertMembers(result, at[0], member)
 	}
-	if rest := catalog.SkipSpace(result, into+1); result[rest] != '}' {
-		member = append(member, ',')
-	}
-	out := append([]byte(nil), result[:into+1]...)
-	return append(append(out, member...), result[into+1:]...)
+	return result
 }

@@ -20,7 +20,8 @@ import (
 // Parts parts the params of a request for a method. arguments are those of a
 // tools/call, and of any other method the params without _meta; nil if there are
 // none. beside is one object of all other members that reach the server, nil if
-// there are none; revision is the server's if that is 2026-07-28 or later, else "". Both may refer to the message.
+// there are none; revision is the server's if that is 2026-07-28 or later, else "".
+// arguments may refer to the message; beside is fresh.
 func Parts(m *jsonrpc.Message, method, revision string) (arguments, beside []byte) {
 	if method == "tools/call" {
 		return m.Get(jsonrpc.Arguments), besideOf(m, true, revision)
@@ -89,8 +90,9 @@ func metaParts(m *jsonrpc.Message, revision string) (passed, others []byte) {
 	return passed, others
 }
 
-// Passed is one object of what reaches a server of a revision as the protocol's own, nil if
-// nothing does.
+// Passed is one object, fresh, of what reaches a server of a revision (as in [Parts]) as the
+// protocol's own, nil if nothing does. It has no progress token, and less than 4 KiB: what is
+// beyond that is judged.
 func Passed(m *jsonrpc.Message, revision string) []byte {
 	if meta := m.Get(jsonrpc.Meta); len(meta) == 0 || meta[0] != '{' {
 		return nil
@@ -121,7 +123,8 @@ func appendEntry(object []byte, e jsonrpc.Entry) []byte {
 	return append(append(append(object, e.Key...), ':'), e.Value...)
 }
 
-// Reread reads a line that was built of parts that had been read before.
+// Reread reads a line that was built of parts that had been read before by [jsonrpc.Judged];
+// it panics if it cannot be read. The Message refers to line.
 func Reread(line []byte) *jsonrpc.Message {
 	m, err := jsonrpc.Parse(line, jsonrpc.Rules{Depth: jsonrpc.Judged.Depth + 1, Size: 2 * jsonrpc.MaxSize})
 	if err != nil {
@@ -131,7 +134,7 @@ func Reread(line []byte) *jsonrpc.Message {
 }
 
 // Clash says what a participant's _meta holds that is one, to a lenient server, with something
-// that is put beside it: ours is as in [Lacking].
+// that is put beside it; nil if nothing is. ours is as in [Lacking].
 func Clash(ours, theirs []byte) error {
 	if len(theirs) < 3 || theirs[0] != '{' {
 		return nil
@@ -148,7 +151,8 @@ func Clash(ours, theirs []byte) error {
 }
 
 // Lacking returns those of the members ours, raw and without braces, that a _meta lacks. One
-// that stood there twice would be for each server to choose from.
+// that stood there twice would be for each server to choose from. Where theirs is no object it
+// returns ours itself, else what is fresh, by name; nil if none is lacking.
 func Lacking(ours, theirs []byte) []byte {
 	var has, puts map[string]jsontext.Value
 	if len(theirs) == 0 || json.Unmarshal(theirs, &has) != nil || json.Unmarshal(slices.Concat([]byte("{"), ours, []byte("}")), &puts) != nil {

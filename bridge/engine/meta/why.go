@@ -37,8 +37,10 @@ func Unjustifiable(m *jsonrpc.Message) (refusal.Refusal, bool) {
 	return refusal.InvalidParams(`_meta["` + approval.JustificationKey + `"] must be a text of 1 to ` + strconv.Itoa(WhyMax) + " bytes"), true
 }
 
-// TakeWhy parts a request into why its caller makes it, "" if it does not say, and the rest. The request
-// can be read in one way only.
+// TakeWhy parts a request into why its caller makes it, "" if it does not say, and the rest: env
+// itself if it does not say, else a copy with a Message of its own, whose Payload is as it came.
+// The request must have been read strictly, so that it can be read in one way only, and hold
+// nothing that is [Unjustifiable]; else it may panic.
 func TakeWhy(env *wire.Envelope) (why string, rest *wire.Envelope) {
 	m := &env.Message
 	raw := justification(m)
