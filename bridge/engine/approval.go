@@ -19,9 +19,12 @@ import (
 
 // A call that somebody must agree to takes this road:
 //
-//	question (-> Look -> looked -> admit -> question) -> desk.Open -> Show to each approver (topic, local door)
+//	question (-> Look -> looked -> admit, which may allow or deny by then -> question)
+//	         -> desk.Open -> Show to each approver (in the topic, at this machine, in the client's dialog)
 //	         -> desk.Answer … -> Verify: recheck -> desk.Verified -> Settled: settled
-//	         -> on record, Sync -> synced -> startOrPark -> startAgreed: recheck -> start
+//	         -> awaitDisk: on record, Sync -> synced
+//	         -> startOrPark (-> the server comes up, or says its tools again -> startOrPark)
+//	         -> startAgreed: recheck -> start
 //
 // Nothing else starts a call for which somebody was asked.
 

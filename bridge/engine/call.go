@@ -19,7 +19,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
-// record is what every record about the call says.
+// recordOf is what every record about the call says.
 func recordOf(c *inflight.Call) record.Record {
 	started := c.Line == inflight.Written
 	r := record.Record{Call: c.Name, Env: c.Env, From: c.From, Method: c.Method, Tool: c.Tool(), Via: c.Via(), Started: started, Known: started || c.Question != ""}

@@ -171,8 +171,8 @@ type queue struct {
 	done  int
 }
 
-// An item is an act of the Book, what goes on where it was queued (a func()), or one of those
-// below, which go on further up.
+// An item is an act of the Book, what goes on where it was queued (a func()), a [Looked] whose
+// time is up, or one of those below, for whose function a later file is asked.
 type item = any
 
 type (

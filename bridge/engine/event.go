@@ -1,11 +1,12 @@
 // Package engine is all judgement of a bridge, in one place without I/O: the [Engine] is
 // told what happened and returns what is to be done. A call takes one road:
 //
-//	Arrived -> addressed to exactly us? -> seen before?
-//	        -> has the server been up? else it waits for that
+//	Arrived -> addressed to exactly us? -> seen before? -> read in one way only?
+//	        -> has the server come up once? else it waits for that
 //	        -> method known? tool offered? arguments fit its inputSchema?
-//	        -> policy -> room for it? -> on record -> Write to the server
-//	ServerSaid -> whose call? -> Send to the caller, with its id and token back
+//	        -> policy -> ask? question -> yes, on disk -> looked at again
+//	        -> room for it? -> on record -> Write to the server
+//	ServerSaid -> whose call? -> on record -> Send to the caller, with its id back
 //
 // What somebody proposes joins that road as soon as it is ours to serve (see
 // [proposal.Book]); where the road ends early its proposer hears a reject:
@@ -14,28 +15,28 @@
 //	           question unless the owner said otherwise -> on disk
 //	        -> Send a request to ourselves, for all to see -> Write to the server
 //
-// Nothing else starts a call, and nothing else answers one. What the Engine knows of
-// calls, tools, earlier requests and held answers is kept in packages below it, which
-// never call it: what desk and Book say goes into one queue, which [Engine.Step] drains.
-// Package bridge carries out what the Engine says.
+// These are all ways to start a call; a halt, a full record and the end of the bridge bar
+// each of them. What the Engine knows of calls, tools, earlier requests and held answers is
+// kept in packages below it, which never call it: what desk and Book say goes into one
+// queue, which [Engine.Step] drains. Package bridge carries out what the Engine says.
 //
-// What is where, from below: the lowest comes first, and each uses only those before it.
+// What is where, from below; each file uses only those listed before it:
 //
-//	event       what the Engine is told, and what it says is to be done
-//	engine      what it knows, and its queue
-//	call        a call as it is judged and as the server gets it, what the server asks meanwhile
-//	answer      whose an answer is, whom it is for, and how it leaves
-//	notify      progress, subscriptions, reminders, refusals, what is dropped
-//	policy      what the rules say of a call, an open question, a plan, a tool; what was agreed to ahead
-//	unanswered  what waits for the start, and what ends without an answer
-//	contest     a proposal that others may serve, too
-//	server      the server comes, goes, and says what it has
+//	event       what the Engine is told, what it says is to be done, and with what it is made
+//	engine      what it knows, types and all; its queue; whose share something is
+//	call        a call as it is judged and as the server gets it; what the server asks meanwhile
+//	answer      whose an answer is, whom it is for, how it leaves; a refusal in place of one
+//	notify      progress, subscriptions, reminders; what is refused or dropped before it is a call
+//	policy      what the rules say of a call, an open question, a plan, a tool; a policy put in force
+//	unanswered  what waits for the server to come up, and what ends without an answer
+//	contest     who serves a proposal, and what its proposer hears of us
+//	server      the server comes, goes, and says what it has; what waits for its tools
 //	request     a request, from its frame to its start
 //	owner       halt, resume, and a policy file that lets more through
 //	approval    a call that somebody must agree to
-//	proposal    a call that somebody proposes
+//	proposal    a call that somebody proposes; our claim that came back
 //	room        who is there, and our seat
-//	step        each event finds who takes it
+//	step        each event finds who takes it; the disk, the client's own calls, the end of the bridge
 package engine
 
 import (
@@ -67,7 +68,7 @@ type Config struct {
 	Program string // its name alone, for the topic
 
 	// For what people agree to for long, and never said in the topic: the directory in
-	// which the server was started, and a word for its whole command.
+	// which the server was started, and an HMAC of its command line and environment.
 	Dir, Command string
 
 	// IDPrefix begins our ids at a server that others may talk to as well. It must

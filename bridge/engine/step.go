@@ -123,8 +123,8 @@ func (e *Engine) drain() {
 	}
 }
 
-// carryOut does one thing of the queue. A file below that needs a function of one above it
-// queues an item; only carryOut calls that function for it.
+// carryOut does one thing of the queue. A file that needs a function of a later one (see the
+// package page) queues an item; only carryOut calls that function for it.
 func (e *Engine) carryOut(i item) {
 	switch i := i.(type) {
 	case func():

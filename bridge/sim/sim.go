@@ -14,7 +14,7 @@ type Result struct {
 	Violations string // one a line; "" if no promise was broken
 }
 
-// Run lets the world of a seed be, and adds what happened in it to t. The trace
+// Run runs the world of a seed, and adds what happened in it to t. The trace
 // goes to to, unless that is nil. Runs share nothing but what they are given, so
 // several may go on at one time.
 func Run(seed uint64, t *Tally, to io.Writer) (r Result) {

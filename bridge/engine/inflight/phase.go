@@ -15,7 +15,7 @@ type Phase uint8
 
 const (
 	Received  Phase = iota // judged, and nothing has come of it yet
-	Looking                // it is looked up where its paths lead, or was; with that it is judged again
+	Looking                // its paths are looked up; when that is done it is judged again, still in this phase
 	Asked                  // somebody is being asked about it
 	Agreed                 // it may run, once that is on record and looked at again
 	Claiming               // the same, once it is known that nobody else came first to serve its proposal
