@@ -13,7 +13,7 @@ import (
 //
 // The audit gets a batch at a time, and what it says holds for the whole of it: the
 // lines and the results of a batch leave when its records are written, and not
-// otherwise. Final records that could not be written are owed, and go first when the
+// otherwise. Final records that could not be written are deferred, and go first when the
 // audit is well again. None is lost.
 //
 // Who listens gets one record after the other, with no lock held, so that it may call
@@ -23,8 +23,8 @@ import (
 // The Sidecar's lock guards it. Records are read without, as nobody changes them.
 type journal struct {
 	batch
-	owed  []*record.Record // final records that could not be put on record yet
-	tries int              // how often in a row a log that is well did not take them
+	deferred []*record.Record // final records that could not be put on record yet
+	tries    int              // how often in a row a log that is well did not take them
 
 	untold  []*record.Record
 	missed  int              // records that were not told, being too many
@@ -71,14 +71,14 @@ func (j *journal) told(all []*record.Record) {
 	j.room = all[:0]
 }
 
-// repay puts what is owed into the batch in hand, and reports whether there was any. It is
+// repay puts what is deferred into the batch in hand, and reports whether there was any. It is
 // at most as much as there were calls when records began to fail.
 func (j *journal) repay() bool {
-	if len(j.owed) == 0 {
+	if len(j.deferred) == 0 {
 		return false
 	}
-	j.records = append(j.owed, j.records...)
-	j.owed, j.batch.tries = nil, j.tries
+	j.records = append(j.deferred, j.records...)
+	j.deferred, j.batch.tries = nil, j.tries
 	return true
 }
 
@@ -92,7 +92,7 @@ func (j *journal) owe(b *batch, well bool) {
 		j.tries = 0
 	}
 	if j.tries < enoughTries {
-		j.owed = append(j.owed, slices.DeleteFunc(b.records, func(r *record.Record) bool { return !r.Final() })...)
+		j.deferred = append(j.deferred, slices.DeleteFunc(b.records, func(r *record.Record) bool { return !r.Final() })...)
 	}
 }
 

@@ -43,7 +43,7 @@ func (e *Engine) serverDown(ev ServerDown) {
 	e.note(record.Record{Event: record.ServerExit, Reason: ev.Reason, Detail: ev.Cause, Exit: ev.ExitCode, Signal: ev.Signal, Stderr: ev.Stderr,
 		RetryMS: max(ev.Retry, 0).Milliseconds()})
 	inTurn(e, e.calls.InOrder(), func(c *inflight.Call) {
-		if e.server.neverLeft(c, ev.Unsent) {
+		if e.server.notStarted(c, ev.Unsent) {
 			e.finishUnanswered(c, refusal.ServerUnavailable(ev.Cause, ev.Retry))
 		} else {
 			e.finishUnanswered(c, refusal.OutcomeUnknown(ev.Cause))
@@ -54,10 +54,10 @@ func (e *Engine) serverDown(ev ServerDown) {
 	}
 }
 
-// neverLeft reports whether a call's line is certainly among the last unsent
+// notStarted reports whether a call's line is certainly among the last unsent
 // ones and not the first of these. Lines that were not accepted are counted as
 // if they had been, which can only make the answer more careful.
-func (s *server) neverLeft(c *inflight.Call, unsent int) bool {
+func (s *server) notStarted(c *inflight.Call, unsent int) bool {
 	return s.lines-c.Lines+1 < uint64(max(unsent, 0))
 }
 

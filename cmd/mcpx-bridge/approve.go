@@ -72,7 +72,7 @@ func (p *program) approveAs(ctx context.Context, named []string) error {
 		return misused("", "%q: leave out the names of bridges with --id or a token: it shows the questions of the whole topic", named[0])
 	}
 	s := &client.ApprovalInbox{}
-	d, err := p.guest()
+	d, err := p.participant()
 	if err != nil {
 		return err
 	}

@@ -41,8 +41,8 @@ func (p *program) bearsToken() bool {
 	return p.s.TokenFile != "" || p.s.TokenCommand != "" || p.s.Gateway != "" && p.getenv("MCPX_AUTH_TOKEN") != ""
 }
 
-// guest is the way into the topic of who joins it and hosts nothing, under the chosen id.
-func (p *program) guest() (*connector, error) {
+// participant is the way into the topic of who joins it and hosts nothing, under the chosen id.
+func (p *program) participant() (*connector, error) {
 	c, err := p.newConnector(p.chosenID(false), false)
 	if err == nil {
 		c.State, _ = localgateway.OpenHome(p.getenv) // without one nobody knows of anybody

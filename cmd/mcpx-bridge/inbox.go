@@ -111,7 +111,7 @@ func (p *program) openPage(g *inboxPage, in inbox.Inbox, id string) (err error) 
 	if g.Server, err = web.Open(web.Options{Listen: p.s.Inbox, Only: &web.Source{Inbox: in, Key: id, Label: id + " in " + p.s.Topic, Keys: keys}, Log: p.log}); err != nil {
 		return err
 	}
-	if !p.overheard {
+	if !p.readByOthers {
 		g.link = g.Link()
 	}
 	return nil
@@ -139,8 +139,8 @@ func (p *program) pageBeside(ctx context.Context, g *inboxPage, in inbox.Inbox, 
 // sayPage says where one answers in a browser.
 func (p *program) sayPage(g *inboxPage) {
 	switch {
-	case g.Server == nil, p.overheard && p.prompt != nil: // the screen has a key for a link
-	case p.overheard:
+	case g.Server == nil, p.readByOthers && p.prompt != nil: // the screen has a key for a link
+	case p.readByOthers:
 		p.log.Info("hint: others read what is written here: mcpx-bridge inbox prints a link, to answer in a browser all but what takes a passkey")
 	default:
 		p.log.Info("hint: in a browser you answer at " + g.link)

@@ -31,7 +31,7 @@ type (
 
 // takeSeat joins the topic, under --id or a random one.
 func (p *program) takeSeat(ctx context.Context, o client.Options) (*peer, error) {
-	d, err := p.guest()
+	d, err := p.participant()
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (p *program) takeSeat(ctx context.Context, o client.Options) (*peer, error)
 // takeTurn is takeSeat for who asks something and leaves. Under an id that was chosen, which a
 // script may do many times at once, it waits until the others on this machine are done.
 func (p *program) takeTurn(ctx context.Context, o client.Options) (*peer, error) {
-	d, err := p.guest()
+	d, err := p.participant()
 	if err != nil {
 		return nil, err
 	}

@@ -48,14 +48,14 @@ type program struct {
 
 	given []*pflag.Flag // those that the command line sets
 
-	countdown *plainlog.Countdown     // shows at our terminal what a call waits for; nil if that is none
-	prompt    *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
-	errors    *asyncwriter.Writer     // what stderr goes through, nil if it need not
-	lookedOn  bool                    // stderr is a terminal, whatever it goes through
-	overheard bool                    // stdout or stderr is a file that others can read
-	unprinted atomic.Pointer[failure] // why something could not be printed
-	printed   atomic.Bool             // something was, or that was tried
-	promised  bool                    // with --json exactly one object is printed, be it of a failure
+	countdown    *plainlog.Countdown     // shows at our terminal what a call waits for; nil if that is none
+	prompt       *prompt.Prompt          // asks whoever sits at our terminal; nil if nobody does, or is to be asked
+	errors       *asyncwriter.Writer     // what stderr goes through, nil if it need not
+	lookedOn     bool                    // stderr is a terminal, whatever it goes through
+	readByOthers bool                    // stdout or stderr is a file that others can read
+	unprinted    atomic.Pointer[failure] // why something could not be printed
+	printed      atomic.Bool             // something was, or that was tried
+	promised     bool                    // with --json exactly one object is printed, be it of a failure
 }
 
 // print writes to stdout. Its first failure is how the program ends, whether or

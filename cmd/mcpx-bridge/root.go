@@ -92,7 +92,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	if p.given, err = config.Settle(cmd.Flags(), known, p.getenv); err != nil {
 		return err
 	}
-	p.lookedOn, p.overheard = terminal(p.stderr) != nil, private.ReadByOthers(p.stdout) || private.ReadByOthers(p.stderr)
+	p.lookedOn, p.readByOthers = terminal(p.stderr) != nil, private.ReadByOthers(p.stdout) || private.ReadByOthers(p.stderr)
 	bridges := cmd.Name() == "run" || cmd.Name() == "attach"
 	taken := bridges && (p.s.Stdio || attachedToUs(cmd))
 	switch {

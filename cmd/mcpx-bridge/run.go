@@ -218,7 +218,7 @@ func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
 	o = node.Options{
 		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: chosen,
 		Policy: p.s.Policy, Reload: p.reload, Guarded: p.guarded(),
-		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, Notify: p.s.Notify, LookOnly: p.s.Answers == "terminal", NoPage: p.pageless() || p.s.Answers == "terminal" || p.overheard && p.prompt == nil,
+		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, Notify: p.s.Notify, LookOnly: p.s.Answers == "terminal", NoPage: p.pageless() || p.s.Answers == "terminal" || p.readByOthers && p.prompt == nil,
 		TrustUnverified: p.s.TrustUnverified, Provides: p.s.Provides, ProposalStatus: p.s.ProposalStatus,
 		LenientParams: p.s.LenientParams, ToolsRequest: p.s.ToolsRequest,
 		Started: startIsOver, Hurry: p.hurry, Log: p.log,

@@ -64,7 +64,7 @@ func (p *program) serve(ctx context.Context) error {
 	if err := p.checkServe(); err != nil {
 		return err
 	}
-	d, err := p.guest()
+	d, err := p.participant()
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (p *program) watch(ctx context.Context) error {
 			stop(errSignalled)
 		}
 	}
-	d, err := p.guest()
+	d, err := p.participant()
 	if err != nil {
 		return err
 	}

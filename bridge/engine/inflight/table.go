@@ -12,7 +12,7 @@ import (
 
 // A Table is the calls on their way.
 type Table struct {
-	mark     string // begins their ids at the server; see id
+	idPrefix string // begins their ids at the server; see id
 	last     uint64
 	Named    uint64
 	ByNumber map[uint64]*Call     // at the server
@@ -28,9 +28,9 @@ type Table struct {
 	Lost     []Lost               // of them
 }
 
-// NewTable is one without calls; mark begins their ids at the server.
-func NewTable(mark string) Table {
-	return Table{mark: mark, ByNumber: map[uint64]*Call{}, ByCaller: map[callerKey]*Call{}, Open: map[RequestKey]*Call{},
+// NewTable is one without calls; idPrefix begins their ids at the server.
+func NewTable(idPrefix string) Table {
+	return Table{idPrefix: idPrefix, ByNumber: map[uint64]*Call{}, ByCaller: map[callerKey]*Call{}, Open: map[RequestKey]*Call{},
 		Asked: map[string]*Call{}, Syncing: map[uint64]*Call{}, Looking: map[uint64]*Call{}}
 }
 
@@ -137,19 +137,19 @@ func (cs *Table) InOrder() []*Call {
 
 // ID is the number of a call as the server gets it, raw.
 func (cs *Table) ID(c *Call) []byte {
-	if cs.mark == "" {
+	if cs.idPrefix == "" {
 		return strconv.AppendUint(nil, c.Number, 10)
 	}
-	id := append(append(make([]byte, 0, len(cs.mark)+22), '"'), cs.mark...)
+	id := append(append(make([]byte, 0, len(cs.idPrefix)+22), '"'), cs.idPrefix...)
 	return append(strconv.AppendUint(id, c.Number, 10), '"')
 }
 
 // Find returns the call that the server means by a raw id or token, nil if it
 // is none of ours.
 func (cs *Table) Find(id []byte) *Call {
-	if cs.mark != "" {
+	if cs.idPrefix != "" {
 		marked := false
-		if id, marked = bytes.CutPrefix(id, []byte(`"`+cs.mark)); !marked || !bytes.HasSuffix(id, []byte(`"`)) {
+		if id, marked = bytes.CutPrefix(id, []byte(`"`+cs.idPrefix)); !marked || !bytes.HasSuffix(id, []byte(`"`)) {
 			return nil
 		}
 		id = id[:len(id)-1]
