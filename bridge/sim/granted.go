@@ -109,3 +109,18 @@ func (c *checker) revoked(id string) {
 	delete(c.given, id)
 	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
 }
+
+// lastsNoMore hears that a yes that was to last does not. Where the disk did not take it, nobody has given it (AI-13).
+func (c *checker) lastsNoMore(r record.Record) {
+	if r.Reason == "audit_unavailable" && c.w.log.failedSince(c.w.now) {
+		c.ungiven[r.Grant] = true
+	}
+}
+
+// wasGone: a grant that was listed could not be taken back. It may have ended since: that another one was taken
+// back can be the first that the disk does not take, with this one's yes (seeds 91030522, 91188411).
+func (c *checker) wasGone(id string) {
+	if !c.ungiven[id] {
+		c.blame("AI-18", "a grant that is in force cannot be taken back")
+	}
+}

@@ -24,6 +24,8 @@ func (c *checker) emitted(r record.Record) {
 		c.amended(r.Question)
 	case record.Tightened:
 		c.tightened(r)
+	case record.Revoked:
+		c.lastsNoMore(r)
 	}
 	c.ofFile(r)
 	cl := c.claimOf(r.From, r.Env)

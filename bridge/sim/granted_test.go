@@ -1,0 +1,36 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
+
+// That a grant is taken back may be the first that the disk does not take, together with the yes of another
+// one: nobody has given that. Nothing else excuses that one cannot be taken back (seeds 91030522, 91188411).
+func TestOnlyAYesThatTheDiskDidNotTakeIsNotThereToBeTakenBack(t *testing.T) {
+	unwritten := record.Record{Event: record.Revoked, Grant: "858874ca", Reason: "audit_unavailable"}
+	for name, tc := range map[string]struct {
+		said   record.Record
+		failed bool
+		blamed bool
+	}{
+		"the disk did not take it":      {unwritten, true, false},
+		"the disk takes everything":     {unwritten, false, true},
+		"the disk did not take another": {record.Record{Event: record.Revoked, Grant: "faed8c3c", Reason: "audit_unavailable"}, true, true},
+		"it ended with its terms":       {record.Record{Event: record.Revoked, Grant: "858874ca", Reason: "policy_tightened"}, true, true},
+		"the bridge says nothing of it": {record.Record{}, true, true},
+	} {
+		c := aChecker()
+		c.w.now = time.Hour
+		if tc.failed {
+			c.w.log.troubleAt = c.w.now
+		}
+		c.emitted(tc.said)
+		c.wasGone("858874ca")
+		if blamed := len(c.violations) > 0; blamed != tc.blamed {
+			t.Errorf("%s: somebody is blamed: %t", name, blamed)
+		}
+	}
+}
