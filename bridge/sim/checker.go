@@ -68,7 +68,7 @@ type checker struct {
 	unreads    map[envelopeKey]int                      // requests and proposals that can be read in two ways, as often as each came
 	twofold    []said                                   // such proposals of this life, as they may be read
 	absences   map[string]*absence
-	listedLate bool              // the last listing came so late, after a sleep or when the bridge had given up, that it may have passed it over
+	listedLate bool              // the last listing came after a sleep or when the bridge had given up, so that it may have passed it over
 	firstSure  map[string]string // versions of tools by the first listing of which that is not so (seed 13761)
 	listedSure map[string]string // versions of tools by the last listing of which that is not so
 }

@@ -20,12 +20,8 @@ func (c *checker) looks(l *line) {
 	c.looking.asked, c.looking.last = c.w.now, l.order
 }
 
-// looked notes which listing was answered last, if in time.
-func (c *checker) looked(l *line) {
-	if c.w.now-l.at < callTime {
-		c.looking.read, c.looking.readAt = l.order, c.w.now
-	}
-}
+// looked notes which listing was answered last.
+func (c *checker) looked(l *line) { c.looking.read, c.looking.readAt = l.order, c.w.now }
 
 // longestUnread is how long the tools of a server that tells nothing may go unread: a
 // minute since it said what they are, which may take it long (seed 70105808), or a listing

@@ -43,3 +43,25 @@ func TestOfTwoCopiesOneIsTaken(t *testing.T) {
 		}
 	}
 }
+
+// A listing is answered after the one that was asked for later. If its time was over before, that tells the bridge
+// nothing, and what the other one said holds (seed 91165096).
+func TestAListingThatIsAnsweredTooLateChangesNothing(t *testing.T) {
+	for took, version := range map[time.Duration]string{callTime - 1: "1", callTime: "2"} {
+		c := aChecker()
+		c.books = []*rulebook{{pin: "block", ways: map[string]way{"pay": {verdict: allow}}}}
+		c.first["pay"] = "1"
+		c.lines["3"] = &line{Method: "tools/list", at: c.w.now}
+		c.w.now += took
+		c.lines["4"] = &line{Method: "tools/list", at: c.w.now}
+		c.answered([]byte(`{"id":4,"result":{"tools":[{"name":"pay","description":"2"}]}}`))
+		c.answered([]byte(`{"id":3,"result":{"tools":[{"name":"pay","description":"1"}]}}`))
+		if c.versions["pay"] != version {
+			t.Errorf("answered after %v, and the tool is taken for version %s", took, c.versions["pay"])
+		}
+		c.lastWord(&claim{said: said{id: "r", method: "tools/call", tool: "pay", perfect: true}, book: c.books[0]}, policyDenied)
+		if blamed := len(c.violations) > 0; blamed != (version == "1") {
+			t.Errorf("answered after %v, and of a call that is refused for the change it is said: %v", took, c.violations)
+		}
+	}
+}
