@@ -88,6 +88,63 @@ func TestTheCallsOfACallerWhoIsMissedGoOnForAMinute(t *testing.T) {
 	}
 }
 
+// Whoever is heard of within that minute waits for what they call since, whatever is said of them.
+func TestTheMinuteOfOneWhoWasMissedEndedWhatTheyCalledSince(t *testing.T) {
+	for name, heard := range map[string]func(*stage){
+		"calls": func(*stage) {},
+		"joins": func(s *stage) { s.comes("bob") },
+		"joins, and is said to have left": func(s *stage) {
+			s.comes("bob")
+			s.goes("bob")
+			s.pass(leaveGrace)
+		},
+	} {
+		s := newStage(t, "mew/v0.4")
+		s.engine.timeout = time.Hour
+		s.seatWith("carol")
+		s.pass(leaveGrace + outgoing.HeldFor/2)
+		heard(s)
+		id := s.reads("bob", "e1")
+		s.lines, s.frames = nil, nil
+		s.pass(2 * outgoing.HeldFor)
+		if len(s.lines) > 0 || s.noted(record.Withdrawn, "caller_left") {
+			t.Errorf("%s: bob waits, and the server got %q", name, s.lines)
+			continue
+		}
+		s.result(id)
+		s.has(s.only(), `"e1"`, `"result":`)
+	}
+}
+
+// And for what they had called before, until they are missed again, for a minute of its own.
+func TestTheMinuteOfOneWhoWasMissedEndedWhatTheyWaitedForAgain(t *testing.T) {
+	for name, heard := range map[string]func(*stage){
+		"joins": func(s *stage) { s.comes("bob") },
+		"speaks": func(s *stage) {
+			s.arrive(mewHead + `"id":"c1","from":"bob","kind":"chat","payload":{"text":"hi"}}`)
+			s.pass(outgoing.HeldFor)
+			s.comes("bob")
+		},
+	} {
+		s := newStage(t, "mew/v0.4")
+		s.engine.timeout = time.Hour
+		s.reads("bob", "e1")
+		s.lines = nil
+		s.seatWith("carol")
+		s.pass(leaveGrace + outgoing.HeldFor/2)
+		heard(s)
+		s.seatWith("carol")
+		s.pass(leaveGrace + outgoing.HeldFor - time.Second)
+		if len(s.lines) > 0 {
+			t.Errorf("%s: after less than a minute the server got %q", name, s.lines)
+		}
+		s.pass(time.Second)
+		if len(s.lines) != 1 || !strings.Contains(s.lines[0], "notifications/cancelled") {
+			t.Errorf("%s: after a minute the server got %q", name, s.lines)
+		}
+	}
+}
+
 func TestAQuestionBesideACallWaitsForItsAnswer(t *testing.T) {
 	s := besideStage(t)
 	id := s.lastID()

@@ -81,7 +81,7 @@ func New(c Config) *Engine {
 		maxCalls: cmp.Or(c.MaxCalls, 1024),
 		session:  c.Session, topic: c.Topic, gateway: c.Gateway, serverName: c.Server, serverProgram: c.Program, serverDir: c.Dir, serverCommand: c.Command,
 		hosted: c.Hosted, hostIDPrefix: c.HostIDPrefix, dialogs: map[string]dialog{}, ours: c.Verified, trustUnverified: c.TrustUnverified,
-		room:   room{peers: map[string]*peer{}},
+		room:   room{peers: map[string]*peer{}, missing: map[string]*alarm{}},
 		server: server{why: "has not started yet", retry: time.Second},
 		calls:  inflight.NewTable(c.IDPrefix),
 		made:   map[uint64]*approval.Grant{},
@@ -223,6 +223,7 @@ type room struct {
 	caps    wire.Caps
 	seated  bool
 	peers   map[string]*peer
+	missing map[string]*alarm // who was missed and has not come back: when what the server has of them ends
 	held    outgoing.Queue
 	look    *alarm // when release is due without another event
 	lookAt  time.Time

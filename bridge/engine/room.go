@@ -149,11 +149,16 @@ func (e *Engine) cancelAtOnceOrLater(id string, missed bool) {
 	}
 	// The link was cut, theirs perhaps too: their answers wait a minute, and so does
 	// what they are of.
-	e.alarms.set(e.now.Add(outgoing.HeldFor), func() {
-		if e.room.peers[id] == nil {
-			e.cancelFor(id)
-		}
+	e.room.missing[id] = e.alarms.set(e.now.Add(outgoing.HeldFor), func() {
+		delete(e.room.missing, id)
+		e.cancelFor(id)
 	})
+}
+
+// notMissing: somebody is heard of, and so waits for what they called.
+func (e *Engine) notMissing(id string) {
+	e.alarms.stop(e.room.missing[id])
+	delete(e.room.missing, id)
 }
 
 func (e *Engine) unseated(ev Unseated) {
@@ -202,6 +207,7 @@ func (e *Engine) enlist(who wire.Participant, how string) {
 		e.room.peers[who.ID] = p
 		e.note(record.Record{Event: record.Peer, ID: who.ID, State: how})
 	}
+	e.notMissing(who.ID)
 	e.alarms.stop(p.leaving)
 	p.caps, p.leaving, p.missed = who.Caps, nil, false
 	e.tellOf(who.ID)

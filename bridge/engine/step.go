@@ -272,8 +272,11 @@ func (e *Engine) heardFrom(id string) {
 		p.leaving, p.missed = nil, false
 		e.tellOf(id)
 		e.release()
-	case p == nil && e.room.held.Listed(id, true): // no roster lists them, and they are here
-		e.release()
+	case p == nil: // no roster lists them, and they are here
+		e.notMissing(id)
+		if e.room.held.Listed(id, true) {
+			e.release()
+		}
 	}
 }
 
