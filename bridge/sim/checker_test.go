@@ -894,3 +894,27 @@ func TestWhatCameBeforeUnderAnIDIsAnswered(t *testing.T) {
 		}
 	}
 }
+
+// A proposal was served, its answer waited through a sleep, and it came again when it was forgotten: a reject is of
+// that one if it is on record as refused, once, and else of what was served (seed 91089093).
+func TestAServedProposalThatCameAgainIsNotWhatIsRejected(t *testing.T) {
+	for _, refused := range []bool{true, false} {
+		c := aChecker()
+		s := said{id: "p", from: "agent-a", to: []string{us}, kind: wire.Proposal, method: planMethod, tool: "note"}
+		old := c.enter(&s)
+		old.allowed, old.started, old.ended, old.executed, old.outcome = true, true, true, "yes", "ok"
+		c.w.now += 30 * time.Minute
+		cl := c.enter(&s)
+		if refused {
+			cl.executed = "no"
+		}
+		reject := &letter{envelope: envelope[letterBody]{To: []string{"agent-a"}, Corr: []string{"p"}}}
+		c.rejects(reject)
+		if blamed := len(c.violations) > 0; blamed == refused {
+			t.Errorf("the newer is on record as refused: %t, and it is %v", refused, c.violations)
+		}
+		if c.rejects(reject); len(c.violations) == 0 {
+			t.Error("what was served is rejected, and nobody is blamed")
+		}
+	}
+}

@@ -176,10 +176,13 @@ func (c *checker) rejects(l *letter) {
 }
 
 // rejectedOf is which of the proposals of one participant under one id a reject is
-// of: an earlier one whose reject has waited for so long that it was forgotten.
+// of: an earlier one whose reject has waited for so long that it was forgotten. What has
+// started waits for its answer, and the reject is of the newest if that was refused and its
+// proposer has not heard (seed 91089093).
 func (cl *claim) rejectedOf() *claim {
+	untold := cl.executed == "no" && !cl.started && cl.answers == 0
 	for old := cl.earlier; old != nil && old.proc == cl.proc; old = old.earlier {
-		if old.answers == 0 && !old.dropped && old.done() {
+		if old.answers == 0 && !old.dropped && old.done() && !(old.started && untold) {
 			return old
 		}
 	}
