@@ -136,7 +136,7 @@ type halt struct {
 type halting struct {
 	halts    []halt
 	goesAt   int             // bytes of the log with the record that the bridge goes on; 0: there is none since the last halt
-	haltedBy map[*claim]bool // what somebody had agreed to, or a rule allows, and had not started when a halt came
+	haltedBy map[*claim]bool // what somebody had agreed to, or a rule allows, and had not left for the server when a halt came
 }
 
 // ownWord: the bridge answers it itself, without the server.

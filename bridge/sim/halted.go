@@ -20,7 +20,7 @@ func (c *checker) haltedNow() {
 	}
 	c.halts = append(c.halts, halt{from: c.w.now})
 	for _, cl := range c.order {
-		if cl.proc == c.proc.number && cl.allowed && !cl.started {
+		if cl.proc == c.proc.number && cl.allowed && cl.line == nil {
 			c.haltedBy[cl] = true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -52,5 +53,40 @@ func TestWhatAHaltKeptFromStartingNeverMay(t *testing.T) {
 	c.goesOn()
 	if c.startsHalted(cl); len(c.violations) != 1 {
 		t.Errorf("it starts, and what is said of that is %v", c.violations)
+	}
+}
+
+// A call had started, and its line had not left, when the halt came; its time was over by then, so that its caller was
+// told that nobody knows of it, and not that it did not run. The line never leaves, and one with the same in it that is
+// written afterwards is that of who asked for it since (seed 91111862); if nobody did, a line left after the halt.
+func TestALineThatAHaltKeptFromLeavingIsNoneOfThoseAfterIt(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		c := aChecker()
+		c.w.server.alive = true
+		start := func(id, call string) *claim {
+			cl := c.enter(&said{id: id, from: "agent-a", to: []string{us}, kind: wire.Request, method: "prompts/list"})
+			cl.allowed, cl.decidedSize = true, 1
+			c.emitted(record.Record{Event: record.Started, Call: call, From: "agent-a", Env: id})
+			return cl
+		}
+		kept := start("r-1", "s1-1")
+		kept.token = []byte(`"t"`)
+		c.haltedNow()
+		c.recorded([][]byte{[]byte(`{"event":"started","call":"s1-1"}`)})
+		kept.told = "unknown"
+		c.w.log.synced, c.goesAt = 1, 1
+		c.goesOn()
+		want, params := kept, `{"_meta":{"progressToken":3}}`
+		if asked {
+			want, params = start("r-2", "s1-2"), `{}`
+			c.recorded([][]byte{[]byte(`{"event":"started","call":"s1-2"}`)})
+		}
+		l := c.line([]byte(`{"jsonrpc":"2.0","id":3,"method":"prompts/list","params":` + params + `}`))
+		if l.claim != want {
+			t.Errorf("asked again: %t: the line is of %v, want %v", asked, l.claim, want)
+		}
+		if blamed := len(c.violations) > 0; blamed == asked {
+			t.Errorf("asked again: %t: what is said of it is %v", asked, c.violations)
+		}
 	}
 }

@@ -120,14 +120,14 @@ func (c *checker) notTaken(raw []byte) {
 }
 
 // due finds the claim that a line is for: the first of those with its content that has
-// started and has had no line. One whose line was dropped on the way has had its answer, or
-// was meant for a server that is gone, and is passed over if there is another, or if the line
-// may be the bridge's own.
+// started and has had no line. One whose line was dropped on the way has had its answer, was
+// meant for a server that is gone or was kept from leaving by a halt, and is passed over if
+// there is another, or if the line may be the bridge's own.
 func (c *checker) due(l *line) *claim {
 	key := l.content()
 	waiting := c.expecting[key]
 	i := slices.IndexFunc(waiting, func(cl *claim) bool {
-		return cl.told != "no" && cl.life == c.w.server.life && (!l.own() || cl.executed == "")
+		return cl.told != "no" && !c.haltedBy[cl] && cl.life == c.w.server.life && (!l.own() || cl.executed == "")
 	})
 	switch {
 	case len(waiting) == 0, i < 0 && l.own():
@@ -149,6 +149,8 @@ func (c *checker) wrote(l *line) {
 		c.blame("I3", "%v is written to another server than the one it was started for", cl)
 	case cl.told == "no":
 		c.blame("I10", "%v is written after its caller was told that it would not be", cl)
+	case c.haltedBy[cl]:
+		c.blame("I18", "%v is written, and had not left when the bridge was halted", cl)
 	case (l.Token == nil) != (cl.token == nil):
 		c.blame("I2", "%v is written with another progress token", cl)
 	}
