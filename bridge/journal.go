@@ -13,8 +13,8 @@ import (
 //
 // The audit gets a batch at a time, and what it says holds for the whole of it: the
 // lines and the results of a batch leave when its records are written, and not
-// otherwise. Final records that could not be written are deferred, and go first when the
-// audit is well again. None is lost.
+// otherwise. Those that are owed ([isOwed]) and could not be written are deferred, and go
+// first when the audit is well again. None is lost.
 //
 // Who listens gets one record after the other, with no lock held, so that it may call
 // back. One goroutine tells it at a time, and tells what others add meanwhile too; they
@@ -23,7 +23,7 @@ import (
 // The Sidecar's lock guards it. Records are read without, as nobody changes them.
 type journal struct {
 	batch
-	deferred []*record.Record // final records that could not be put on record yet
+	deferred []*record.Record // those owed that could not be put on record yet
 	tries    int              // how often in a row a log that is well did not take them
 
 	untold  []*record.Record
@@ -72,7 +72,7 @@ func (j *journal) told(all []*record.Record) {
 }
 
 // repay puts what is deferred into the batch in hand, and reports whether there was any. It is
-// at most as much as there were calls when records began to fail.
+// at most as much as there were calls, and yeses remembered, when records began to fail.
 func (j *journal) repay() bool {
 	if len(j.deferred) == 0 {
 		return false
@@ -82,17 +82,23 @@ func (j *journal) repay() bool {
 	return true
 }
 
-// enoughTries is how often in a row final records are put into a log that fails and says each
-// time that it is well again. Then they are given up.
+// enoughTries is how often in a row what is owed is put into a log that fails and says each
+// time that it is well again. Then it is given up.
 const enoughTries = 5
 
-// owe keeps the final records of a batch that could not be written. well: the log is, by now.
+// isOwed: the log must not go without it, for an earlier record would mislead for ever: that a
+// call goes on, or that a yes counts. Of a yes that is not on record itself it does no harm.
+func isOwed(r *record.Record) bool {
+	return r.Final() || r.Event == record.Revoked
+}
+
+// owe keeps what is owed of a batch that could not be written. well: the log is, by now.
 func (j *journal) owe(b *batch, well bool) {
 	if j.tries = b.tries + 1; !well {
 		j.tries = 0
 	}
 	if j.tries < enoughTries {
-		j.deferred = append(j.deferred, slices.DeleteFunc(b.records, func(r *record.Record) bool { return !r.Final() })...)
+		j.deferred = append(j.deferred, slices.DeleteFunc(b.records, func(r *record.Record) bool { return !isOwed(r) })...)
 	}
 }
 

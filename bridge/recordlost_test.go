@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
@@ -56,10 +57,11 @@ func TestAResultThatLeavesWhileItsEndIsLostIsMarked(t *testing.T) {
 	}
 }
 
-// A flakyLog fails as often as it is told, and is well after
-// each time.
+// A flakyLog fails as often as it is told, and says after each time that it is well, or
+// that it is down.
 type flakyLog struct {
 	fails     int
+	down      bool
 	kept      []string
 	meanwhile func() // during the next write
 }
@@ -80,7 +82,13 @@ func (l *flakyLog) Append(records ...[]byte) error {
 }
 
 func (l *flakyLog) Sync(done func(error)) { go done(nil) }
-func (l *flakyLog) Err() error            { return nil }
+
+func (l *flakyLog) Err() error {
+	if l.down {
+		return errors.New("input/output error")
+	}
+	return nil
+}
 
 func (l *flakyLog) count(parts ...string) (n int) {
 next:
@@ -124,6 +132,50 @@ func TestLastWordsAreTriedAgainAndAgain(t *testing.T) {
 	log.fails = 1 << 20 // what is never taken is given up
 	s.Received(callFrame(t, st, "e2"))
 	s.Flush()
+}
+
+// A yes that was taken back while the log failed does not count any more, and is on record as
+// taken back, once, when the log is well again, be it only at the third time.
+func TestATakenBackYesIsOnRecordWhenTheLogIsWell(t *testing.T) {
+	st, w, log := newGround(t, "mcpx/v0.1", allowsSome), &surroundings{}, &flakyLog{}
+	kept := []approval.Grant{{ID: "9c01d2ee", Keep: "always", Caller: "bob", Method: "tools/call", Tool: "read_file", Until: time.Now().Add(time.Hour)}}
+	s := New(Options{Engine: engine.Config{Policy: st.policy, NewID: st.newID, Desk: approval.Options{Grants: kept}, Random: func() [16]byte { return [16]byte{} }}, Audit: log})
+	s.Bind(w, w)
+	log.fails, log.down = 3, true
+	if !s.Revoke("9c01d2ee") || len(s.Grants()) > 0 {
+		t.Fatal("it was not taken back")
+	}
+	log.down = false
+	s.Handle(engine.AuditUp{})
+	s.Flush()
+	if n := log.count(`"event":"revoked"`, `"grant":"9c01d2ee"`); n != 1 {
+		t.Errorf("it is on record %d times: %q", n, log.kept)
+	}
+}
+
+// A yes that is on record, and not on the disk, nobody has given: that is on record too when the
+// log is well again.
+func TestAYesThatIsNotOnTheDiskIsOnRecordAsTakenBack(t *testing.T) {
+	st, w, log := newGround(t, "mcpx/v0.1", "version: 1\ndefault: ask\nasks: {default: {of: [local], remember: [once, session]}}\n"), &surroundings{}, &heldSync{syncs: make(chan func(error), 1)}
+	s := New(Options{Engine: engine.Config{Policy: st.policy, NewID: st.newID, Local: true, Random: func() [16]byte { return [16]byte{} }}, Audit: log})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	raise(t, s, w)
+	s.Received(callFrame(t, st, "e1"))
+	asked := s.Pending(0, 0)
+	if len(asked) != 1 {
+		t.Fatalf("asked is %v", asked)
+	}
+	q, _ := s.View(asked[0].ID, true)
+	s.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: q.ID, Digest: q.Digest, Result: []byte(`{"action":"accept","content":{"approve":true,"remember":"session"}}`)})
+	log.fails, log.down = 1, true
+	log.ends(errors.New("input/output error"))
+	log.down = false
+	s.Handle(engine.AuditUp{})
+	s.Flush()
+	if log.fails > 0 || log.count(`"event":"decided"`, `"keep":"session"`) != 1 || log.count(`"event":"revoked"`) != 1 {
+		t.Errorf("on record is %q", log.kept)
+	}
 }
 
 // A call that was started and taken back before either could be put on record
