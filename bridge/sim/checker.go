@@ -48,6 +48,7 @@ type checker struct {
 	given      map[string]*planned // by plans, by the id on record
 	kept       map[string]bool     // which of them were read back when this life began
 	ungiven    map[string]bool     // grants of this life that ended because the disk did not take the yes
+	takenBack  map[string]bool     // grants of which this life has yet to put on record that they are taken back
 	books      []*rulebook         // in force, one after the other
 	listedLife int                 // of the server that listed its tools last
 	met        bool                // it did so once in this life of the bridge; until then nothing is judged
@@ -83,7 +84,7 @@ func newChecker(w *scene) *checker {
 func (c *checker) forget() {
 	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
-	c.given, c.ungiven, c.drafts = map[string]*planned{}, map[string]bool{}, map[string]draft{}
+	c.given, c.ungiven, c.takenBack, c.drafts = map[string]*planned{}, map[string]bool{}, map[string]bool{}, map[string]draft{}
 	c.askOrder, c.grants, c.stop, c.met, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.firstSure = map[string]string{}

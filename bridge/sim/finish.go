@@ -63,6 +63,7 @@ func (c *checker) finish() {
 		c.blame("I12", "the world was not mended")
 	}
 	c.verify()
+	c.onRecord()
 	if c.w.o.Calm {
 		c.served()
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 
@@ -112,6 +113,7 @@ func (c *checker) revoked(id string) {
 
 // lastsNoMore hears that a yes that was to last does not. Where the disk did not take it, nobody has given it (AI-13).
 func (c *checker) lastsNoMore(r record.Record) {
+	c.takenBack[r.Grant] = true
 	if r.Reason == "audit_unavailable" && c.w.log.failedSince(c.w.now) {
 		c.ungiven[r.Grant] = true
 	}
@@ -122,5 +124,13 @@ func (c *checker) lastsNoMore(r record.Record) {
 func (c *checker) wasGone(id string) {
 	if !c.ungiven[id] {
 		c.blame("AI-18", "a grant that is in force cannot be taken back")
+	}
+}
+
+// onRecord: the log that says that a yes lasts says too that it was taken back, be it that it
+// could not at once.
+func (c *checker) onRecord() {
+	for _, id := range slices.Sorted(maps.Keys(c.takenBack)) {
+		c.blame("AI-18", "the grant %s is taken back, and that is not on record", id)
 	}
 }

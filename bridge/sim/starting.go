@@ -52,13 +52,16 @@ func (c *checker) starts(cl *claim) {
 // recorded sees what is on record now.
 func (c *checker) recorded(records [][]byte) {
 	for _, raw := range records {
-		var r struct{ Event, Call, Env, From, Verdict string }
+		var r struct{ Event, Call, Env, From, Verdict, Grant string }
 		if err := json.Unmarshal(raw, &r); err != nil {
 			c.blame("I4", "a record cannot be read: %v", err)
 			return
 		}
-		if r.Event == "resumed" {
+		switch r.Event {
+		case "resumed":
 			c.goesAt = len(c.w.log.text)
+		case "revoked":
+			delete(c.takenBack, r.Grant)
 		}
 		cl := c.names[r.Call]
 		if cl == nil {
