@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -185,5 +186,66 @@ func TestAWithdrawnProposalDoesNotWaitForTheStart(t *testing.T) {
 	s.call("bob", "e1", "1", "read_file", `{"path":"/a"}`)
 	if last := s.engine.awaiting[len(s.engine.awaiting)-1]; last.env.ID != "e1" || len(s.engine.awaiting) != 1 {
 		t.Errorf("%d wait, the last is %s: %s", len(s.engine.awaiting), last.env.ID, s.frames[len(s.frames)-1])
+	}
+}
+
+// takenWhileStarting has everybody here, and a server that has not come up.
+func takenWhileStarting(t *testing.T, protocol, policy string) *stage {
+	s := stageWith(t, lookup(t, protocol), Config{Policy: rules(t, policy), TrustUnverified: true})
+	s.seatWith("alice", "bob", "carol", "mallory")
+	s.frames, s.notes = nil, nil
+	return s
+}
+
+func (s *stage) startWithMoreTools() {
+	s.do(ServerUp{Hello{PID: 7, Revision: "2025-06-18", Result: []byte(`{}`)}})
+	s.answerListing(moreTools)
+}
+
+// What is proposed while the server starts waits for that, and nothing had kept it: who took it
+// meanwhile and did not do it ended it, and its proposer never heard (seed 93124354).
+func TestWhatIsTakenWhileTheServerStartsComesBack(t *testing.T) {
+	const fulfils = "fulfil: ask, broadcast: true"
+	asksAll := strings.Replace(raceRules, "fulfil: ask", fulfils, 1)
+	for what, c := range map[string]struct {
+		tool string
+		take func(s *stage)
+	}{
+		"a request of us came before it, and alice says no": {"write_file", func(s *stage) {
+			s.frameTo("mallory", "fs", "r1", "p1", "write_file", path)
+			s.proposes("bob", "p1", "", "write_file", path, "")
+			s.startWithMoreTools()
+			s.answers("alice", s.question(), true, `{"action":"decline"}`)
+		}},
+		"a request of us came before it, and the server takes no line": {"read_file", func(s *stage) {
+			s.frameTo("mallory", "fs", "r1", "p1", "read_file", path)
+			s.proposes("bob", "p1", "", "read_file", path, "")
+			s.startWithMoreTools()
+			s.do(NotWritten{Call: s.writes[len(s.writes)-1].Call, Err: errors.New("full")})
+			s.lines = nil
+		}},
+		"carol refuses before the start is over": {"write_file", func(s *stage) {
+			s.proposes("bob", "p1", "", "write_file", path, "")
+			s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+			s.refuses("mallory")
+			s.startWithMoreTools()
+		}},
+		"carol refuses afterwards": {"write_file", func(s *stage) {
+			s.proposes("bob", "p1", "", "write_file", path, "")
+			s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+			s.startWithMoreTools()
+			s.refuses("mallory")
+		}},
+	} {
+		s := takenWhileStarting(t, "mew/v0.4", asksAll)
+		c.take(s)
+		if !s.noted(record.Reopened, "") {
+			t.Errorf("%s: it does not come back", what)
+			continue
+		}
+		s.answers("alice", s.question(), true, yes)
+		if s.echo(s.claim("p1")); s.asked() != 1 {
+			t.Errorf("%s: it ran %d times", what, s.asked())
+		}
 	}
 }

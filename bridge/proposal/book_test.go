@@ -448,7 +448,7 @@ func TestWhoseAnswerCounts(t *testing.T) {
 	d.said = nil
 	d.do(d.book.Taken(q, Run{ID: "r2", By: "alice", Runner: "a"}))
 	d.do(d.book.Left("a", true))
-	d.expect("taken qq", "unfulfilled qq")
+	d.expect("taken qq", "reopened qq", "consider qq")
 }
 
 func TestTheSameTwiceIsADuplicate(t *testing.T) {
@@ -490,6 +490,41 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	d.do(d.book.Taken(q, Run{ID: "s1", By: "mallory", Runner: "me"}))
 	d.do(d.book.Nobody("s1", "me2")) // we have another id by now
 	d.expect("taken qq", "unfulfilled qq")
+}
+
+// So is what nobody had judged yet when it was taken, be it that a request of us is served at once.
+func TestWhatIsTakenBeforeItIsJudgedComesBack(t *testing.T) {
+	prefers := func(p *Proposed) { p.Offer.Preferred, p.Offer.Exclusive = []string{"a"}, true }
+	for what, take := range map[string]func(d *desk, p *Life, r Run){
+		"taken":   func(d *desk, p *Life, r Run) { d.do(d.book.Taken(p, r)) },
+		"claimed": func(d *desk, p *Life, r Run) { d.do(d.book.Claimed(p, r)) },
+		"started": func(d *desk, p *Life, r Run) {
+			acts, _ := d.book.Started(p, r)
+			d.do(acts)
+		},
+	} {
+		d := newDesk(t, Options{}, Rules{Broadcast: true})
+		for _, p := range []*Life{d.offer("bob", "pending", nil, nil), d.offer("bob", "waiting", nil, prefers)} {
+			before := p.State
+			take(d, p, Run{ID: "r1", By: "mallory", Runner: "me"})
+			if d.do(d.book.Ended(p, "r1", Unserved)); p.State != before {
+				t.Errorf("%s: what was %v is %v", what, before, p.State)
+			}
+		}
+		d.said = nil
+		if d.pass(3 * time.Second); !slices.Equal(d.said, []string{"consider waiting"}) || d.book.bytes != 0 {
+			t.Errorf("%s: %q, and %d bytes are held", what, d.said, d.book.bytes)
+		}
+	}
+}
+
+// What we serve ourselves and fail to does not.
+func TestWhatWeFailToServeDoesNotComeBack(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{})
+	p := d.offer("bob", "p", us, nil)
+	d.book.Started(p, Run{ID: "r1", By: "me", Runner: "me"})
+	d.do(d.book.Ended(p, "r1", Unserved))
+	d.expect("consider p", "unfulfilled p")
 }
 
 // It does not where its time is over by then, or where there is no room to keep it.

@@ -106,10 +106,7 @@ func (b *Book) Taken(l *Life, r Run) []Act {
 
 func (b *Book) takenBy(l *Life, ev event, r Run) []Act {
 	b.begin()
-	if l.State == Waiting {
-		b.keepForReopen(l, l.Envelope)
-		l.turnAt = l.waits
-	}
+	b.keepUnjudged(l)
 	if b.move(l, ev) {
 		b.setRun(l, r)
 		b.do(Noted{Life: l, Event: record.Taken, By: r.By, Moot: true})
@@ -126,6 +123,9 @@ func (b *Book) Contends(l *Life) bool { return b.move(l, contends) }
 func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 	b.begin()
 	before := l.State
+	if r.By != r.Runner {
+		b.keepUnjudged(l)
+	}
 	if !b.move(l, started) {
 		return nil, false
 	}
