@@ -101,11 +101,18 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 	e.sendStatus(l, "defer", "queued", "")
 }
 
-// consider judges a proposal as if it were a request.
+// consider judges a proposal as if it were a request. What it requires could not be looked up if
+// it came while the server started, be it that others had it since.
 func (e *Engine) consider(l *proposal.Life) {
 	if e.server.starting() && e.awaitsStartFor(l) {
 		e.sendStatus(l, "defer", "queued", "")
 		return
+	}
+	if offer, err := l.Envelope.Offer(); err == nil {
+		if lacks := e.lacks(offer.Needs); lacks != "" {
+			e.queueBook(e.book.Refuse(l, proposal.Incapable, "we do not offer "+lacks))
+			return
+		}
 	}
 	env, r, refused := e.proposed(l)
 	if refused {

@@ -249,3 +249,16 @@ func TestWhatIsTakenWhileTheServerStartsComesBack(t *testing.T) {
 		}
 	}
 }
+
+// What it requires could not be looked up when it came, and is when it comes back.
+func TestWhatComesBackAfterTheStartStillRequiresWhatItDid(t *testing.T) {
+	s := takenWhileStarting(t, "mcpx/v0.1", raceRules)
+	s.proposes("bob", "p1", "", "write_file", path, `,"preferred":["fs","carol"],"required_capabilities":["teleport"]`)
+	s.frameTo("mallory", "carol", "r1", "p1", "write_file", path)
+	s.startWithMoreTools()
+	s.refuses("mallory")
+	if _, is := s.maybeQuestion(); is || !s.noted(record.Reopened, "") {
+		t.Error("alice is asked about what requires more than we offer, or it does not come back")
+	}
+	s.rejected("incapable")
+}

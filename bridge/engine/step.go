@@ -163,22 +163,13 @@ func (e *Engine) carryOut(i item) {
 }
 
 // startedFor goes on with what waited for the server, as if it came now. What became of a
-// proposal meanwhile, the Book knows; what it requires could not be looked up when it came.
+// proposal meanwhile, the Book knows.
 func (e *Engine) startedFor(w *awaiting) {
 	if w.life == nil {
 		e.serve(w.env, e.linked(w.env), w.told)
-		return
+	} else if w.life.State == proposal.Pending {
+		e.consider(w.life)
 	}
-	if w.life.State != proposal.Pending {
-		return
-	}
-	if offer, err := w.env.Offer(); err == nil {
-		if lacks := e.lacks(offer.Needs); lacks != "" {
-			e.queueBook(e.book.Refuse(w.life, proposal.Incapable, "we do not offer "+lacks))
-			return
-		}
-	}
-	e.consider(w.life)
 }
 
 func (e *Engine) carryOutOfDesk(a approval.Act) {
