@@ -690,6 +690,24 @@ func TestWhatComesBackIsWhatWasTaken(t *testing.T) {
 	}
 }
 
+// Whoever made a proposal is owed no answer of us once a request for it ran that came before it, as where both
+// waited for the server; if nothing ran they are, as if the request was for another, or for none (seed 93190639).
+func TestWhatRanForARequestThatCameFirstSettlesItsProposal(t *testing.T) {
+	for _, ended := range []struct {
+		executed, proposal, tool string
+		owed                     bool
+	}{{"yes", "p", "pay", false}, {"unknown", "p", "pay", false}, {"no", "p", "pay", true}, {"unknown", "", "pay", true}, {"unknown", "p", "read", true}} {
+		c := aChecker()
+		r := c.enter(&said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: ended.tool, corr: []string{"p"}, perfect: true})
+		p := c.enter(&said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true})
+		r.started = true
+		c.ofOffer(r, record.Record{Event: record.Ended, From: r.from, Env: r.id, Proposal: ended.proposal, Executed: ended.executed})
+		if owed := p.excused == ""; owed != ended.owed {
+			t.Errorf("%+v: an answer is owed: %t", ended, owed)
+		}
+	}
+}
+
 // A proposal that the bridge has shown it serves is refused as withdrawn only where its proposer took it back.
 func TestWhatTheBridgeServesIsRefusedAsWithdrawnIfItWas(t *testing.T) {
 	for _, back := range []bool{false, true} {

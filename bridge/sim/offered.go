@@ -24,6 +24,19 @@ func (c *checker) concerns(s *said) {
 	}
 }
 
+// ranFirst: a request that came before its proposal is for that where both waited for the server
+// to come up. Whoever made the proposal need not hear of us then, unless nothing ran (seed 93190639).
+func (c *checker) ranFirst(cl *claim, r record.Record) {
+	if cl.offer() || !cl.started || r.Executed == "no" {
+		return
+	}
+	for _, of := range c.offersOf(cl.corr) {
+		if of.id == r.Proposal && of.order > cl.order && of.sameAs(&cl.said) {
+			of.excuse("somebody else saw to it")
+		}
+	}
+}
+
 // withdrawn: its proposer takes a proposal back, which comes too late for what
 // runs or has run.
 func (c *checker) withdrawn(s *said) {
@@ -89,6 +102,7 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 		c.comesBack(cl)
 	case r.Executed != "":
 		cl.outcome, cl.executed = r.Outcome, r.Executed
+		c.ranFirst(cl, r)
 	case cl.offer() && (r.Event == record.Expired || r.Event == record.Left):
 		c.mayEnd(cl, r.Event)
 		cl.excuse(string(r.Event))
