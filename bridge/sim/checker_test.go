@@ -936,3 +936,29 @@ func TestAServedProposalThatCameAgainIsNotWhatIsRejected(t *testing.T) {
 		}
 	}
 }
+
+// So does it of a proposal: the reject of what can be read in two ways waited through a pause, and under its id came
+// another that was for nobody, and was dropped. It is rejected as invalid, once, and nothing else (seed 93040307).
+func TestWhatWasProposedBeforeUnderAnIDIsRejected(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		for _, reason := range []string{"invalid", "policy"} {
+			c := aChecker()
+			s := said{id: "p", from: "mallory", kind: wire.Proposal, method: "tools/call", tool: "wipe"}
+			if before {
+				c.unreads[s.key()]++
+			}
+			c.heard(&frame{said: s})
+			if !before {
+				c.unreads[s.key()]++
+			}
+			reject := &letter{envelope: envelope[letterBody]{To: []string{"mallory"}, Corr: []string{"p"}}, raw: []byte(`{"payload":{"reason":"` + reason + `"}}`)}
+			c.rejects(reject)
+			if may := len(c.violations) == 0; may != (before && reason == "invalid") {
+				t.Errorf("it came before: %t, and may be rejected as %s: %t", before, reason, may)
+			}
+			if c.rejects(reject); len(c.violations) == 0 {
+				t.Errorf("it came before: %t, is rejected as %s twice, and nobody is blamed", before, reason)
+			}
+		}
+	}
+}

@@ -55,9 +55,10 @@ func (c *checker) ambiguous(l *letter) bool {
 }
 
 // ambiguousOffer reports whether a reject is of a frame that can be read in two ways
-// and has the id of a proposal which may be forgotten by now, and takes note of it.
+// and has the id of a proposal, and takes note of it. The frame came after the proposal
+// may have been forgotten, or before it, and its reject has waited since (seed 93040307).
 func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
-	return c.w.now-cl.since >= shortestKnown && c.unreadOffer(l)
+	return (cl.spent || c.w.now-cl.since >= shortestKnown) && c.unreadOffer(l)
 }
 
 // mayBeUnread: a frame with one of these ids can be read in two ways, so that nobody can
