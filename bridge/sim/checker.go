@@ -51,6 +51,7 @@ type checker struct {
 	takenBack  map[string]bool     // grants of which this life has yet to put on record that they are taken back
 	books      []*rulebook         // in force, one after the other
 	listedLife int                 // of the server that listed its tools last
+	listedAt   time.Duration       // when it did so
 	met        bool                // it did so once in this life of the bridge; until then nothing is judged
 	notTakenAt time.Duration       // when a line could not be written last
 	lostAt     time.Duration       // the seat was lost last

@@ -77,6 +77,13 @@ func (c *checker) tooEarly(cl *claim) bool {
 	return h.exclusive || slices.ContainsFunc(h.preferred, func(who string) bool { return !cl.refusing[who] })
 }
 
+// dueBeforeList: it was a proposal's turn before the listing that comes at this moment, and no
+// timer has rung since. What is due is judged before what comes, so by no list (seed 94019774).
+func (c *checker) dueBeforeList(cl *claim) bool {
+	late := c.w.now - cl.heardAt - cl.hints.wait
+	return c.listedAt == c.w.now && len(cl.hints.preferred) > 0 && 0 <= late && late < tickLate
+}
+
 // refuses: somebody will not serve a proposal, or is gone.
 func (c *checker) refuses(who string, ids []string) {
 	for _, cl := range c.order {

@@ -1,5 +1,7 @@
 package sim
 
+import "time"
+
 // A Fault is a kind of thing that goes wrong.
 type Fault uint8
 
@@ -80,6 +82,9 @@ const (
 	onCard                     // or on the card that their client shows, which has the topic by serve
 	faults                     // how many there are
 )
+
+// tickLate is how late a timer may ring (lateTick).
+const tickLate = 3 * time.Second
 
 // kinds are what faults are called, and how often one strikes where it could, in
 // worlds that have it.

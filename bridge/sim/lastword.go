@@ -99,7 +99,7 @@ func (c *checker) forbidden(cl *claim) bool {
 
 func (c *checker) lastReject(cl *claim, word, detail string) {
 	codes, known := rejectWords[word]
-	if word == "busy" && c.serverKnown() && c.forbidden(cl) {
+	if word == "busy" && c.serverKnown() && !c.dueBeforeList(cl) && c.forbidden(cl) {
 		c.blame("S4", "%v is rejected as busy, as if it were worth another try, and the policy denies it", cl)
 	}
 	switch {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +63,24 @@ func TestAListingThatIsAnsweredTooLateChangesNothing(t *testing.T) {
 		c.lastWord(&claim{said: said{id: "r", method: "tools/call", tool: "pay", perfect: true}, book: c.books[0]}, policyDenied)
 		if blamed := len(c.violations) > 0; blamed != (version == "1") {
 			t.Errorf("answered after %v, and of a call that is refused for the change it is said: %v", took, c.violations)
+		}
+	}
+}
+
+// It was a proposal's turn, the timer rang late, and the first list came before it rang: what is due is judged before
+// what comes, by no list, and so is refused for the halt, though the policy denies it (seed 94019774).
+func TestWhatWasDueBeforeTheListIsJudgedWithoutIt(t *testing.T) {
+	for late, blamed := range map[time.Duration]bool{-time.Second: true, time.Second: false, tickLate: true} {
+		c := aChecker()
+		c.books = []*rulebook{{ways: map[string]way{"pay": {verdict: deny}}}}
+		c.w.server.alive = true
+		cl := c.enter(&said{id: "p", from: "mallory", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true,
+			hints: hints{preferred: []string{"alice"}, wait: 5 * time.Second}})
+		c.w.now += 5*time.Second + late
+		c.listed([]byte(`{"result":{"tools":[{"name":"pay","description":"1"}]}}`))
+		c.lastReject(cl, "busy", "halted")
+		if is := slices.ContainsFunc(c.violations, func(v violation) bool { return v.invariant == "S4" }); is != blamed {
+			t.Errorf("its turn was %v ago, and it is said: %v", late, c.violations)
 		}
 	}
 }

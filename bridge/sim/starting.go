@@ -214,7 +214,7 @@ func (c *checker) listed(raw []byte) {
 			c.first[name] = now[name]
 		}
 	}
-	c.versions, c.listedLife, c.met = now, c.w.server.life, true
+	c.versions, c.listedLife, c.listedAt, c.met = now, c.w.server.life, c.w.now, true
 }
 
 // names of tools that a listing has, with their versions, as text.

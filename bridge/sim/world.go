@@ -173,7 +173,7 @@ func (p *process) arm() {
 	}
 	wait := max(next.Sub(p.now()), 0)
 	if p.w.strikes(lateTick) {
-		wait += p.w.luck.between(0, 3*time.Second)
+		wait += p.w.luck.between(0, tickLate)
 	}
 	p.tick = p.w.after(wait, func() {
 		p.tick = nil
