@@ -262,3 +262,32 @@ func TestWhatComesBackAfterTheStartStillRequiresWhatItDid(t *testing.T) {
 	}
 	s.rejected("incapable")
 }
+
+// Mallory's request fails as soon as the start is over, for the gateway lets no question pass, and what bob
+// proposed comes back while it is in turn itself. It was judged twice, and one of the two calls ran after
+// the other was the reject that bob was told.
+func TestWhatComesBackAsTheStartIsOverIsJudgedOnce(t *testing.T) {
+	const asksOfMallory = "version: 1\ndefault: deny\nasks: {default: {of: [alice]}}\nrules:\n - {name: hers, from: [mallory], ask: ['write_*']}\n" +
+		" - {name: his, from: [bob], allow: ['write_*']}\nproposals: {fulfil: policy, broadcast: true}\n"
+	caps, err := wire.ParseCaps([]byte(`["mcp/response:*","mcp/reject","mcp/request:tools/*"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"", "fs"} {
+		s := takenWhileStarting(t, "mcpx/v0.1", asksOfMallory)
+		s.engine.room.caps = caps
+		s.frameTo("mallory", "fs", "r1", "p1", "write_file", path)
+		s.proposes("bob", "p1", to, "write_file", path, "")
+		s.startWithMoreTools()
+		judged := 0
+		for _, r := range s.notes {
+			if r.Event == record.Decided && r.From == "bob" {
+				judged++
+			}
+		}
+		if s.echo(s.claim("p1")); judged != 1 || s.asked() != 1 || !s.noted(record.Reopened, "") {
+			t.Errorf("to %q: it is judged %d times, and runs %d times", to, judged, s.asked())
+		}
+		s.rejected()
+	}
+}

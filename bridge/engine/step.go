@@ -163,11 +163,11 @@ func (e *Engine) carryOut(i item) {
 }
 
 // startedFor goes on with what waited for the server, as if it came now. What became of a
-// proposal meanwhile, the Book knows.
+// proposal meanwhile, the Book knows; if others had it and it came back just now, it is judged already.
 func (e *Engine) startedFor(w *awaiting) {
 	if w.life == nil {
 		e.serve(w.env, e.linked(w.env), w.told)
-	} else if w.life.State == proposal.Pending {
+	} else if w.life.State == proposal.Pending && e.offers.calls[w.life] == nil {
 		e.consider(w.life)
 	}
 }
