@@ -10,7 +10,7 @@ import (
 // Options bound a Book.
 type Options struct {
 	Max      int           // proposals remembered at one time; default 1024, a quarter of them of one proposer
-	MaxBytes int           // bytes of those that wait for others; default 32 MiB
+	MaxBytes int           // bytes of those that wait for others, or that others have taken; default 32 MiB, half of them of one proposer
 	Keep     time.Duration // how long one that is over is remembered; default 15 min
 }
 
@@ -38,7 +38,8 @@ type Book struct {
 	byRun       map[key]*Life      // by who serves it, and the request
 	runs        map[string][]*Life // by the request alone
 	each        map[string]int     // lives of each proposer
-	bytes       int                // of the envelopes that wait
+	bytes       int                // of the envelopes that wait, or are kept
+	bytesOf     map[string]int     // those of each proposer
 	wake        time.Time          // before this no life changes by time alone; zero: none ever does
 	withdrawals withdrawalCount
 	others      map[string]other // who else is in the topic
@@ -50,7 +51,7 @@ type key struct{ who, id string }
 // NewBook returns an empty Book.
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
-	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{},
+	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{}, bytesOf: map[string]int{},
 		withdrawals: withdrawalCount{}, others: map[string]other{}}
 }
 

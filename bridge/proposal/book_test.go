@@ -312,9 +312,35 @@ func TestTheBookIsBounded(t *testing.T) {
 func TestWhatWaitsIsBounded(t *testing.T) {
 	d := newDesk(t, Options{MaxBytes: 100}, Rules{Broadcast: true})
 	for i := range 6 {
-		d.offer("bob", fmt.Sprint("p", i), nil, func(p *Proposed) { p.Offer.Preferred = []string{"a"} })
+		d.offer(fmt.Sprint("b", i), fmt.Sprint("p", i), nil, func(p *Proposed) { p.Offer.Preferred = []string{"a"} })
 	}
 	d.expect("pass p4 busy", "pass p5 busy") // 23 bytes each
+}
+
+// Nobody fills the room for envelopes: what one had others wait for, or had taken for an hour, kept everybody
+// else's from waiting, and from coming back.
+func TestWhatOneHasHeldLeavesRoomForOthers(t *testing.T) {
+	prefers := func(p *Proposed) { p.Offer.Preferred = []string{"a"} }
+	d := newDesk(t, Options{MaxBytes: 100}, Rules{Broadcast: true}) // of 23 bytes each
+	for i := range 4 {
+		d.do(d.book.Taken(d.offer("mallory", fmt.Sprint("m", i), nil, prefers), Run{ID: fmt.Sprint("s", i), By: "mallory", Runner: "mallory"}))
+	}
+	d.said = nil
+	d.offer("bob", "waits", nil, prefers)
+	p := d.offer("bob", "p", nil, nil)
+	d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "carol"}))
+	d.do(d.book.Answered("carol", nil, []string{"r1"}, Unserved, true))
+	d.expect("consider p", "taken p", "reopened p", "consider p")
+}
+
+// What waits has its room already, and keeps it when others take it.
+func TestWhatWaitsNeedsNoSecondRoomToComeBack(t *testing.T) {
+	d := newDesk(t, Options{MaxBytes: 60}, Rules{Broadcast: true})
+	p := d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.Preferred = []string{"a"} }) // of 23 bytes
+	d.offer("carol", "q", nil, func(p *Proposed) { p.Offer.Preferred = []string{"a"} })
+	d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "dave"}))
+	d.do(d.book.Answered("dave", nil, []string{"r1"}, Unserved, true))
+	d.expect("taken p", "reopened p")
 }
 
 // The frame of a proposal that others may serve is not kept: it may be large.

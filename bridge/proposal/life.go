@@ -59,6 +59,7 @@ type Life struct {
 	waits    time.Time       // while it waits for others
 	refusing map[string]bool // those of the preferred who will not serve it
 	kept     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
+	held     int             // bytes of its envelope that count, while it waits or is kept
 	turnAt   time.Time       // while somebody else serves it: until when it waits for others, if it comes back
 	reopened int             // how often it came back
 	taken    time.Time       // when the request that counts was made
@@ -219,9 +220,6 @@ func (l *Life) isFor(who string) bool {
 // hears reports whether what goes to those goes to its proposer: what goes to others alone is
 // of something of theirs that has the same id.
 func (l *Life) hears(to []string) bool { return len(to) == 0 || slices.Contains(to, l.Proposer) }
-
-// size is what it holds in memory while it waits.
-func (l *Life) size() int { return len(l.Envelope.Payload) }
 
 // othersFirst returns when others than the preferred may serve it, and whether they may at
 // all. An exclusive proposal waits until then in any case; another one only until all the

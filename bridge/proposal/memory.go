@@ -23,11 +23,10 @@ func (b *Book) move(l *Life, ev event) bool {
 	if to == l.State {
 		return false
 	}
-	if l.State == Waiting && !l.waits.IsZero() {
-		b.bytes -= l.size()
+	if l.State == Waiting {
 		l.waits = time.Time{}
 	}
-	if to != Running && to != Claimed {
+	if l.kept == nil || to != Running && to != Claimed {
 		b.dropKept(l)
 	}
 	l.State = to
@@ -89,22 +88,36 @@ func (b *Book) forget(l *Life) {
 	}
 }
 
-// dropKept returns and forgets what keepForReopen kept.
+// hold gives the envelope of l room in place of what it has, and reports whether there is so much.
+// One proposer has half of it at the most, which is as much as the largest frame.
+func (b *Book) hold(l *Life, env *wire.Envelope) bool {
+	more := -l.held
+	if env != nil {
+		more += len(env.Payload)
+	}
+	if more > 0 && (b.bytes+more > b.o.MaxBytes || b.bytesOf[l.Proposer]+more > b.o.MaxBytes/2) {
+		return false
+	}
+	l.held += more
+	b.bytes += more
+	if b.bytesOf[l.Proposer] += more; b.bytesOf[l.Proposer] == 0 {
+		delete(b.bytesOf, l.Proposer)
+	}
+	return true
+}
+
+// dropKept returns and forgets what keepForReopen kept, and gives up the room that l has.
 func (b *Book) dropKept(l *Life) *wire.Envelope {
 	env := l.kept
-	if env != nil {
-		b.bytes -= len(env.Payload)
-		l.kept = nil
-	}
+	l.kept = nil
+	b.hold(l, nil)
 	return env
 }
 
 func (b *Book) keepForReopen(l *Life, env *wire.Envelope) {
-	if env == nil || l.kept != nil || l.reopened >= maxReopened || b.bytes+len(env.Payload) > b.o.MaxBytes {
-		return
+	if env != nil && l.kept == nil && l.reopened < maxReopened && b.hold(l, env) {
+		l.kept = env
 	}
-	l.kept = env
-	b.bytes += len(env.Payload)
 }
 
 // maxReopened is how often one proposal comes back to us.

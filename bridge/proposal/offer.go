@@ -69,11 +69,10 @@ func (b *Book) wait(l *Life) {
 	switch {
 	case !fallback:
 		b.leaveToOthers(l, "others are to serve it, and nobody else may")
-	case b.bytes+l.size() > b.o.MaxBytes:
+	case !b.hold(l, l.Envelope):
 		b.refuse(l, Busy, "the proposals that wait fill too many bytes already")
 	default:
 		l.waits = until
-		b.bytes += l.size()
 		b.do(Waits{l})
 	}
 }

@@ -50,7 +50,7 @@ func (b *Book) reopen(l *Life) {
 	}
 	if l.State == Waiting {
 		l.waits = l.turnAt
-		b.bytes += l.size()
+		b.hold(l, env) // which is what it had
 		b.wakeFor(l)
 		return
 	}

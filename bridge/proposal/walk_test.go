@@ -2,6 +2,7 @@ package proposal
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -87,14 +88,15 @@ func walk(t *testing.T, r *rand.Rand) {
 func (d *desk) balanced() {
 	d.t.Helper()
 	b := d.book
-	bytes, each, ids := 0, map[string]int{}, 0
+	bytes, bytesOf, each, ids := 0, map[string]int{}, map[string]int{}, 0
 	for k, l := range b.lives {
 		if l.State == Waiting {
-			bytes += l.size()
+			bytes += len(l.Envelope.Payload)
 		}
 		if l.kept != nil {
 			bytes += len(l.kept.Payload)
 		}
+		bytesOf[k.who] += l.held
 		each[k.who]++
 		if next := l.next(); !next.IsZero() && (b.wake.IsZero() || next.Before(b.wake)) {
 			d.t.Fatalf("the book wakes at %s, too late for %s at %s", b.wake, l.ID, next)
@@ -117,6 +119,10 @@ func (d *desk) balanced() {
 	}
 	if bytes != b.bytes || ids != len(b.lives) || len(b.lives) > b.o.Max || bytes > b.o.MaxBytes {
 		d.t.Fatalf("%d bytes are counted as %d; %d lives, %d by id", bytes, b.bytes, len(b.lives), ids)
+	}
+	maps.DeleteFunc(bytesOf, func(_ string, n int) bool { return n == 0 })
+	if !maps.Equal(bytesOf, b.bytesOf) {
+		d.t.Fatalf("of each %v are counted as %v", bytesOf, b.bytesOf)
 	}
 	for who, n := range each {
 		if b.each[who] != n || n > b.o.Max/4 {
