@@ -571,6 +571,17 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 	d.expect("consider p", "taken p", "unfulfilled p")
 }
 
+// Who was told that we may serve it is told that we do not, also if it comes back when its time is over.
+func TestWhoWasToldOfWhatComesBackTooLateHearsOfIt(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{Broadcast: true})
+	p := d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.TTL = time.Minute })
+	p.Announced = true
+	d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "a"}))
+	d.pass(2 * time.Minute)
+	d.do(d.book.Answered("a", nil, []string{"r1"}, Unserved, true))
+	d.expect("consider p", "taken p", "reopened p", "expired p ttl", "reject p timeout")
+}
+
 // Anybody can propose something of her own, or call something, under the id of another's
 // proposal: what is said to her of that says nothing of his, and nobody took it up before its time.
 func TestWhatIsSaidToAnotherUnderItsIDIsNotOfTheProposal(t *testing.T) {

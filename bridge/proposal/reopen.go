@@ -44,8 +44,7 @@ func (b *Book) reopen(l *Life) {
 	l.reopened++
 	b.do(Noted{Life: l, Event: record.Reopened, By: runner})
 	if l.Overdue(b.now) {
-		b.move(l, overdue)
-		b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl"})
+		b.expire(l)
 		return
 	}
 	if l.State == Waiting {

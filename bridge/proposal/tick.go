@@ -38,15 +38,20 @@ func (b *Book) age(l *Life) {
 		return
 	}
 	if l.Overdue(b.now) {
-		b.move(l, overdue)
-		b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl", Moot: true})
-		if l.Announced {
-			b.do(Refused{Life: l, Reason: Timeout, Detail: "ttl", Told: true})
-		}
+		b.expire(l)
 		return
 	}
 	b.move(l, due)
 	b.consider(l)
+}
+
+// expire ends a proposal whose time is over.
+func (b *Book) expire(l *Life) {
+	b.move(l, overdue)
+	b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl", Moot: true})
+	if l.Announced {
+		b.do(Refused{Life: l, Reason: Timeout, Detail: "ttl", Told: true})
+	}
 }
 
 // sweep forgets what has been over for long, and what others have not served.
