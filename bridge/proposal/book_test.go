@@ -571,6 +571,28 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 	d.expect("consider p", "taken p", "unfulfilled p")
 }
 
+// What came back to wait, and was our turn then, waits no more for those who would not serve it.
+func TestWhatWasOurTurnComesBackAsThat(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		d := newDesk(t, Options{}, Rules{Broadcast: true})
+		d.book.SetHere("a", wire.Caps{})
+		p := d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.Preferred, p.Offer.FallbackAfter = []string{"a", "me"}, time.Hour })
+		for _, id := range []string{"r1", "r2"} {
+			d.do(d.book.Taken(p, Run{ID: id, By: "mallory", Runner: "carol"}))
+			d.book.KeepEnvelope(p, &wire.Envelope{Payload: []byte(`{}`)})
+			d.do(d.book.Answered("carol", nil, []string{id}, Unserved, true))
+			if id == "r2" {
+				break
+			}
+			d.do(d.book.Rejected("a", nil, "p"))
+			if asked {
+				d.book.Asked(p)
+			}
+		}
+		d.expect("taken p", "reopened p", "consider p", "taken p", "reopened p", "consider p")
+	}
+}
+
 // Who was told that we may serve it is told that we do not, also if it comes back when its time is over.
 func TestWhoWasToldOfWhatComesBackTooLateHearsOfIt(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{Broadcast: true})

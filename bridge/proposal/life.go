@@ -60,7 +60,7 @@ type Life struct {
 	refusing map[string]bool // those of the preferred who will not serve it
 	kept     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
 	held     int             // bytes of its envelope that count, while it waits or is kept
-	turnAt   time.Time       // while somebody else serves it: until when it waits for others, if it comes back
+	turnAt   time.Time       // until when it waits for others, if it comes back; over or zero: it does not
 	reopened int             // how often it came back
 	taken    time.Time       // when the request that counts was made
 	reused   Reuse           // its id is that of others too

@@ -24,7 +24,7 @@ func (b *Book) move(l *Life, ev event) bool {
 		return false
 	}
 	if l.State == Waiting {
-		l.waits = time.Time{}
+		l.turnAt, l.waits = l.waits, time.Time{}
 	}
 	if l.kept == nil || to != Running && to != Claimed {
 		b.dropKept(l)

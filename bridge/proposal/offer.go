@@ -1,6 +1,10 @@
 package proposal
 
-import "github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+import (
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+)
 
 // Offered takes a proposal that arrived. One that is in the Book already
 // changes nothing.
@@ -156,6 +160,7 @@ func (b *Book) Rejected(who string, to []string, id string) []Act {
 
 func (b *Book) wontServe(l *Life, who string) {
 	if l.noneLeftToWaitFor(who) && b.move(l, due) {
+		l.turnAt = time.Time{}
 		b.consider(l)
 	}
 }

@@ -19,12 +19,7 @@ func (b *Book) KeepEnvelope(l *Life, env *wire.Envelope) {
 
 // keepUnjudged does the same for what somebody else takes before it was judged: it still waits
 // for others or for the server to come up, and nobody but the Book has it.
-func (b *Book) keepUnjudged(l *Life) {
-	if l.State == Waiting {
-		l.turnAt = l.waits
-	}
-	b.keepForReopen(l, l.Envelope)
-}
+func (b *Book) keepUnjudged(l *Life) { b.keepForReopen(l, l.Envelope) }
 
 func (b *Book) mayReopen(l *Life) bool {
 	return l.kept != nil && l.State.after(reopened) != l.State
