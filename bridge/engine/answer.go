@@ -343,11 +343,11 @@ func (e *Engine) served(c *inflight.Call, how proposal.Result, executed refusal.
 	if executed == refusal.Perhaps {
 		return
 	}
-	run := c.Env
+	run, by := c.Env, c.From
 	if c.Origin == inflight.Proposal {
-		run = c.Self
+		run, by = c.Self, c.Life.By // whatever the gateway called us then
 	}
-	e.queueBook(e.book.Ended(c.Life, run, how))
+	e.queueBook(e.book.Ended(c.Life, run, by, how))
 }
 
 // noteSubscription keeps who wants to hear of which resource.

@@ -78,7 +78,7 @@ func (e *Engine) yields(c *inflight.Call) {
 	rival, end := *c.Rival, c.RivalEnd
 	e.queueBook(e.book.Taken(c.Life, rival)) // which ends the call as moot
 	if end != nil {
-		e.then(func() { e.queueBook(e.book.Ended(c.Life, rival.ID, *end)) })
+		e.then(func() { e.queueBook(e.book.Ended(c.Life, rival.ID, rival.By, *end)) })
 	}
 }
 

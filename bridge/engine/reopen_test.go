@@ -275,3 +275,29 @@ func TestWhatWasTakenBackWhileItRanIsNotServedAfterwards(t *testing.T) {
 		}
 	}
 }
+
+// Where links lead is looked up for bob's request for his proposal, when mallory, whom a rule lets, makes hers under
+// the id of his. His is refused, as hers runs: that was taken for the end of hers, and the proposal ran again.
+func TestTheEndOfAnothersRequestOfTheSameIDReopensNothing(t *testing.T) {
+	hers := strings.Replace(widerRules, "{name: writes,", "{name: hers, from: [mallory], allow: [write_file]}\n  - {name: writes, from: [bob],", 1)
+	for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+		s := askingStage(t, lookup(t, protocol), hers+"proposals: {fulfil: policy, broadcast: true}\n")
+		s.asksFor("bob", "w1", "1", "write_file", inDocs, "")
+		q := s.question()
+		s.answers(q.to, q, true, `{"action":"accept","content":{"approve":true,"remember":"folder"}}`)
+		s.leads, s.lines, s.notes = nil, nil, nil
+		s.proposes("bob", "p1", "", "write_file", inDocs, "")
+		for _, who := range []string{"bob", "mallory"} {
+			s.frameTo(who, "fs", "r1", "p1", "write_file", inDocs)
+		}
+		if len(s.looks) != 2 || s.asked() != 1 {
+			t.Fatalf("%s: %d looks, and it runs %d times", protocol, len(s.looks), s.asked())
+		}
+		for _, l := range s.looks {
+			s.do(Looked{l.Ticket, l.Places})
+		}
+		if s.noted(record.Reopened, "") || len(s.looks) != 2 || s.asked() != 1 {
+			t.Errorf("%s: it is ours again while mallory's request runs", protocol)
+		}
+	}
+}

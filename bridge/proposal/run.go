@@ -154,10 +154,11 @@ func (b *Book) Requested(who, id string) {
 	}
 }
 
-// Ended: the request for it that was served here has come to an end.
-func (b *Book) Ended(l *Life, run string, how Result) []Act {
+// Ended: a request for it that was made here has come to an end. Anybody may have made another one
+// of that id.
+func (b *Book) Ended(l *Life, run, by string, how Result) []Act {
 	b.begin()
-	if l.Run == run {
+	if l.Run == run && l.By == by {
 		b.end(l, how)
 	}
 	return b.out
