@@ -593,6 +593,43 @@ func TestWhatWasOurTurnComesBackAsThat(t *testing.T) {
 	}
 }
 
+// Whom a proposal waits for may refuse while somebody else has it, or after it came back: then it waits no more.
+func TestWhatComesBackWaitsForNobodyWhoRefuses(t *testing.T) {
+	for _, targeted := range []bool{false, true} {
+		for _, early := range []bool{false, true} {
+			d := newDesk(t, Options{}, Rules{Broadcast: true})
+			d.book.SetHere("a", wire.Caps{})
+			p := d.offer("bob", "p", nil, func(p *Proposed) {
+				p.Offer.Preferred, p.Offer.FallbackAfter = []string{"a"}, time.Hour
+				if targeted {
+					p.Offer.Preferred = []string{"a", "me"}
+				}
+			})
+			d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "carol"}))
+			if early {
+				d.do(d.book.Rejected("a", nil, "p"))
+			}
+			d.do(d.book.Answered("carol", nil, []string{"r1"}, Unserved, true))
+			if !early {
+				d.do(d.book.Rejected("a", nil, "p"))
+			}
+			d.expect("taken p", "reopened p", "consider p")
+		}
+	}
+}
+
+// The same where it was whom it waits for who had it, and is gone.
+func TestWhatComesBackFromWhoIsGoneDoesNotWaitForThem(t *testing.T) {
+	for _, preferred := range [][]string{{"a"}, {"a", "me"}} {
+		d := newDesk(t, Options{}, Rules{Broadcast: true})
+		d.book.SetHere("a", wire.Caps{})
+		p := d.offer("bob", "p", nil, func(p *Proposed) { p.Offer.Preferred, p.Offer.FallbackAfter = preferred, time.Hour })
+		d.do(d.book.Taken(p, Run{ID: "r1", By: "bob", Runner: "a"}))
+		d.do(d.book.Left("a", true))
+		d.expect("taken p", "reopened p", "consider p")
+	}
+}
+
 // Who was told that we may serve it is told that we do not, also if it comes back when its time is over.
 func TestWhoWasToldOfWhatComesBackTooLateHearsOfIt(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{Broadcast: true})

@@ -60,7 +60,7 @@ type Life struct {
 	refusing map[string]bool // those of the preferred who will not serve it
 	kept     *wire.Envelope  // while somebody else serves what was put to us: what to judge if that comes to nothing
 	held     int             // bytes of its envelope that count, while it waits or is kept
-	turnAt   time.Time       // until when it waits for others, if it comes back; over or zero: it does not
+	turnAt   time.Time       // until when it waits for others, if it comes back and there is one left; over or zero: it does not
 	reopened int             // how often it came back
 	taken    time.Time       // when the request that counts was made
 	reused   Reuse           // its id is that of others too
@@ -241,21 +241,25 @@ func (l *Life) othersFirst() (time.Time, bool) {
 	return l.since.Add(l.offer.FallbackAfter), true
 }
 
-// noneLeftToWaitFor notes that a participant will not serve it, and reports whether that was
-// the last one to wait for.
+// noneLeftToWaitFor notes that a participant will not serve it, also while somebody else does, and
+// reports whether that was the last one to wait for.
 func (l *Life) noneLeftToWaitFor(who string) bool {
-	if len(l.before) > 0 {
-		l.before = slices.DeleteFunc(l.before, func(id string) bool { return id == who })
-		return l.State == Waiting && len(l.before) == 0
+	l.before = slices.DeleteFunc(l.before, func(id string) bool { return id == who })
+	if slices.Contains(l.to, who) {
+		if l.refusing == nil {
+			l.refusing = map[string]bool{}
+		}
+		l.refusing[who] = true
 	}
-	if l.State != Waiting || l.offer.Exclusive || !slices.Contains(l.offer.Preferred, who) {
-		return false
+	return l.State == Waiting && !l.waitsForSomebody()
+}
+
+// waitsForSomebody reports whether there is anybody whose turn comes before ours.
+func (l *Life) waitsForSomebody() bool {
+	if l.Targeted {
+		return len(l.before) > 0
 	}
-	if l.refusing == nil {
-		l.refusing = map[string]bool{}
-	}
-	l.refusing[who] = true
-	return !slices.ContainsFunc(l.offer.Preferred, func(id string) bool { return !l.refusing[id] })
+	return l.offer.Exclusive || slices.ContainsFunc(l.to, func(id string) bool { return !l.refusing[id] })
 }
 
 // Overdue reports whether its proposer has lost interest by now.

@@ -1,10 +1,6 @@
 package proposal
 
-import (
-	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-)
+import "github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 
 // Offered takes a proposal that arrived. One that is in the Book already
 // changes nothing.
@@ -160,7 +156,6 @@ func (b *Book) Rejected(who string, to []string, id string) []Act {
 
 func (b *Book) wontServe(l *Life, who string) {
 	if l.noneLeftToWaitFor(who) && b.move(l, due) {
-		l.turnAt = time.Time{}
 		b.consider(l)
 	}
 }

@@ -30,7 +30,7 @@ func (b *Book) reopen(l *Life) {
 	env := b.dropKept(l)
 	l.Envelope = env
 	again := reopened
-	if l.turnAt.After(b.now) {
+	if l.turnAt.After(b.now) && l.waitsForSomebody() {
 		again = requeued
 	}
 	b.move(l, again)
