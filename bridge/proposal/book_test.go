@@ -630,6 +630,19 @@ func TestWhatComesBackFromWhoIsGoneDoesNotWaitForThem(t *testing.T) {
 	}
 }
 
+// Two may make requests of one id of somebody, each for its own proposal: an answer is of the one it goes to.
+func TestAnAnswerIsOfTheRequestItGoesTo(t *testing.T) {
+	d := newDesk(t, Options{}, Rules{Broadcast: true})
+	m := d.offer("mallory", "m", nil, nil)
+	d.do(d.book.Taken(m, Run{ID: "r1", By: "mallory", Runner: "carol"}))
+	p := d.offer("bob", "pp", nil, nil)
+	d.book.Requested("bob", "r1")
+	d.do(d.book.Taken(p, Run{ID: "r1", By: "bob", Runner: "carol", Reused: Reuse{Any: true}}))
+	d.said = nil
+	d.do(d.book.Answered("carol", []string{"bob"}, []string{"r1"}, Unserved, true))
+	d.expect("reopened pp", "consider pp")
+}
+
 // Who was told that we may serve it is told that we do not, also if it comes back when its time is over.
 func TestWhoWasToldOfWhatComesBackTooLateHearsOfIt(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{Broadcast: true})

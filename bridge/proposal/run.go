@@ -192,8 +192,8 @@ func (b *Book) endUnwanted(l *Life) {
 func (b *Book) Answered(who string, to, refers []string, how Result, direct bool) []Act {
 	b.begin()
 	for _, id := range refers {
-		if l := b.byRun[key{who, id}]; l != nil {
-			if !l.hears(to) && !slices.Contains(to, l.By) {
+		for _, l := range b.runs[id] { // several may make requests of one id
+			if l.Runner != who || !l.hears(to) && !slices.Contains(to, l.By) {
 				continue
 			}
 			if how == Served || !l.reused.Same && (len(to) > 0 || !l.reused.Any) {
