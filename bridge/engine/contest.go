@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"slices"
 	"strings"
@@ -92,9 +93,10 @@ func (e *Engine) endClaim(c *inflight.Call) {
 // cameSecond tells the proposer, who has seen our claim, that it is none any more.
 func (e *Engine) cameSecond(c *inflight.Call) {
 	l := c.Life
-	detail := "already_taken: the request of " + l.By + " came first"
+	first := cmp.Or(l.By, l.Runner) // who did it at once made no request
+	detail := "already_taken: " + first + " came first"
 	r := about(l)
-	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = record.Rejected, proposal.Duplicate, detail, "told", []string{l.By}, c.Name
+	r.Event, r.Reason, r.Detail, r.State, r.By, r.Call = record.Rejected, proposal.Duplicate, detail, "told", []string{first}, c.Name
 	e.note(r)
 	e.sendStatus(l, "reject", "unable", proposal.Duplicate)
 	e.reject(l, wire.Ending{Reason: proposal.Duplicate, Detail: detail})

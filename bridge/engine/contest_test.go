@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,21 @@ func TestWhoComesSecondSaysSoAndDoesNotRun(t *testing.T) {
 			t.Errorf("it ran %d times, %d are open, notes %+v", s.asked(), s.engine.calls.Foreign, s.notes)
 		}
 	})
+}
+
+// Where a proposal may be answered without a request, who did so came first, and has a name.
+func TestWhoAnsweredAtOnceCameFirst(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", forAll)
+	s.offersRead("p1", "", "")
+	ours := s.claim("p1")
+	s.frames = nil
+	s.echo(&wire.Envelope{ID: "a1", TS: "2026-01-01T00:00:00Z", From: "carol", To: []string{"bob"}, Kind: wire.Response, Corr: []string{"p1"}, Method: "tools/call", Key: "read_file",
+		Payload: []byte(`{"jsonrpc":"2.0","id":"x","result":{"content":[]}}`)})
+	s.echo(ours)
+	r := s.lastNote(record.Rejected)
+	if s.asked() != 0 || !slices.Equal(r.By, []string{"carol"}) || r.Detail != "already_taken: carol came first" {
+		t.Errorf("it ran %d times, and on record is %+v; sent %q", s.asked(), r, s.frames)
+	}
 }
 
 // At a gateway that returns nothing the window decides, and of two that claim in it

@@ -120,7 +120,8 @@ func (e *Engine) consider(l *proposal.Life) {
 		return
 	}
 	c := e.newCall(env, l, inflight.Proposal)
-	c.Why = cmp.Or(c.Why, l.Why)
+	l.Why = cmp.Or(c.Why, l.Why) // the request that is made of it does not have it, and it may come back as that
+	c.Why = l.Why
 	e.offers.calls[l] = c
 	e.admit(c)
 }

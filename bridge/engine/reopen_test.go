@@ -301,3 +301,18 @@ func TestTheEndOfAnothersRequestOfTheSameIDReopensNothing(t *testing.T) {
 		}
 	}
 }
+
+// Where a rule wants a reason and the proposal has it beside its arguments, the request that was made of it has none.
+func TestWhatComesBackStillSaysWhy(t *testing.T) {
+	for _, protocol := range []string{"mcpx/v0.1", "mew/v0.4"} {
+		s := askingStage(t, lookup(t, protocol), strings.Replace(strings.Replace(deploysForAll, "NEED", "1", 1), "as: deploy}", "as: deploy, justification: required}", 1))
+		s.proposes("bob", "p1", "", "deploy", `{"target":"production"},"_meta":{"mcpx/justification":"the release is due"}`, "")
+		s.has(s.questionTo("alice").params, "the release is due")
+		s.frameTo("mallory", "carol", "r1", "p1", "deploy", `{"target":"production"}`)
+		s.frames, s.questions = nil, nil
+		if s.refuses("mallory", "carol"); !s.noted(record.Reopened, "") {
+			t.Fatalf("%s: it does not come back", protocol)
+		}
+		s.has(s.questionTo("alice").params, "the release is due")
+	}
+}
