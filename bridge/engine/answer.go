@@ -340,7 +340,8 @@ func (e *Engine) served(c *inflight.Call, how proposal.Result, executed refusal.
 	if e.offers.calls[c.Life] == c { // a participant's request for it is not the call that we would make of it
 		delete(e.offers.calls, c.Life)
 	}
-	if executed == refusal.Perhaps {
+	unheard := c.Origin != inflight.Proposal && c.Question == "" && c.Line == inflight.NoLine // the Book knows another by that id, if any
+	if executed == refusal.Perhaps || unheard {
 		return
 	}
 	run, by := c.Env, c.From

@@ -204,3 +204,31 @@ func TestWhatIsAllowedMeanwhileIsLookedAtAgain(t *testing.T) {
 		})
 	}
 }
+
+// While the links of a request's paths are followed somebody has the same proposal served by
+// another, by a request of the same id: the end of the one says nothing of the other.
+func TestTheEndOfARequestThatLooksIsNotThatOfAnotherOfItsID(t *testing.T) {
+	for what, ends := range map[string]func(s *stage){
+		"it is looked up": func(s *stage) {
+			for _, l := range s.looks {
+				s.do(Looked{l.Ticket, l.Places})
+			}
+		},
+		"it is taken back": func(s *stage) {
+			s.says("bob", "c1", wire.Notification, "notifications/cancelled", "", "", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":44}}`)
+		},
+	} {
+		s := plannedStage(t, lookup(t, "mew/v0.4"), planRules+"proposals: {fulfil: policy, broadcast: true}\n", docsPlan)
+		s.leads = nil
+		s.proposes("bob", "q1", "", "write_file", inDocs, "")
+		s.says("bob", "r1", wire.Request, "tools/call", "write_file", "q1", `{"jsonrpc":"2.0","id":44,"method":"tools/call","params":{"name":"write_file","arguments":`+inDocs+`}}`)
+		s.frameTo("mallory", "carol", "r1", "q1", "write_file", inDocs)
+		if len(s.looks) != 2 || !s.noted(record.Taken, "") {
+			t.Fatalf("%s: %d are looked up, or it is not taken: %q", what, len(s.looks), s.frames)
+		}
+		ends(s)
+		if s.noted(record.Reopened, "") || s.asked() > 0 {
+			t.Errorf("%s: it is ours again while carol serves it", what)
+		}
+	}
+}
