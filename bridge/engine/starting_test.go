@@ -291,3 +291,26 @@ func TestWhatComesBackAsTheStartIsOverIsJudgedOnce(t *testing.T) {
 		s.rejected()
 	}
 }
+
+// One who takes back one of two requests under one id says which, also while the server starts; and
+// one without an id is taken back by that of its envelope.
+func TestWhatIsTakenBackWhileTheServerStartsIsWhatIsMeant(t *testing.T) {
+	s := stageWith(t, lookup(t, "mew/v0.4"), Config{Policy: rules(t, allowsSome)})
+	s.seat()
+	s.says("bob", "e1", wire.Request, "tools/call", "read_file", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/1"}}}`)
+	s.says("bob", "e2", wire.Request, "tools/call", "read_file", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/2"}}}`)
+	s.says("bob", "c1", wire.Notification, "notifications/cancelled", "", "e1", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	s.says("bob", "e3", wire.Request, "tools/call", "read_file", "", `{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/3"}}}`)
+	s.says("bob", "e4", wire.Request, "tools/call", "read_file", "", `{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/4"}}}`)
+	s.says("bob", "c2", wire.Notification, "notifications/cancelled", "", "", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"e3"}}`)
+	s.startServer()
+	lines := strings.Join(s.lines, "\n")
+	for _, c := range []struct {
+		path string
+		runs bool
+	}{{"/1", false}, {"/2", true}, {"/3", false}, {"/4", true}} {
+		if strings.Contains(lines, `"`+c.path+`"`) != c.runs {
+			t.Errorf("%s runs: %v", c.path, !c.runs)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (e *Engine) timedOut(c *inflight.Call) {
 // has several under one id and does not say which, it wants none of them.
 func (e *Engine) cancelled(env *wire.Envelope) {
 	ref := env.Message.Get(jsonrpc.RequestID)
-	if e.cancelAwaiting(env.From, ref) {
+	if e.cancelAwaiting(env.From, ref, env.Corr) {
 		return
 	}
 	meant := e.calls.Meant(env.From, string(ref), env.Corr)
@@ -197,7 +197,7 @@ func leftBehind(c *inflight.Call) record.Record {
 // hostCancelled: the client takes a call back. The server hears it only if it
 // has the call.
 func (e *Engine) hostCancelled(ev HostCancelled) {
-	if e.cancelAwaiting(inflight.HostID, ev.ID) {
+	if e.cancelAwaiting(inflight.HostID, ev.ID, nil) {
 		return
 	}
 	if c := e.hostCall(ev.ID); c != nil {
@@ -398,13 +398,22 @@ func (e *Engine) withdrawAwaiting(why string, which func(*awaiting) bool) (some 
 	})
 }
 
-// cancelAwaiting ends the awaiting requests that a cancellation is about.
-func (e *Engine) cancelAwaiting(from string, id []byte) bool {
-	return e.withdrawAwaiting(approval.Cancelled, func(w *awaiting) bool { return w.is(from, id) })
+// cancelAwaiting ends the awaiting requests that a cancellation is about: all under an id, or
+// the one whose envelope it names too.
+func (e *Engine) cancelAwaiting(from string, id []byte, envelopes []string) bool {
+	meant := func(w *awaiting) bool { return w.is(from, id) }
+	if named := func(w *awaiting) bool { return w.is(from, id) && slices.Contains(envelopes, w.env.ID) }; slices.ContainsFunc(e.awaiting, named) {
+		meant = named
+	}
+	return e.withdrawAwaiting(approval.Cancelled, meant)
 }
 
-// is reports whether its caller refers to the request by a raw id.
+// is reports whether its caller refers to the request by a raw id: its own, or that of its
+// envelope where it has none.
 func (w *awaiting) is(from string, id []byte) bool {
 	own := w.env.Message.Get(jsonrpc.ID)
+	if own == nil {
+		own = jsonrpc.AppendQuote(nil, w.env.ID)
+	}
 	return w.env.From == from && (bytes.Equal(own, id) || from == inflight.HostID && inflight.HostKey(own) == inflight.HostKey(id))
 }
