@@ -232,3 +232,23 @@ func TestTheEndOfARequestThatLooksIsNotThatOfAnotherOfItsID(t *testing.T) {
 		}
 	}
 }
+
+// What was asked for in the words of a dialect without proposals is none that may be served, where the
+// policy says meanwhile that none is.
+func TestNothingIsFulfilledThatNeverMayMeanwhileLinksAreFollowed(t *testing.T) {
+	s := askingStageWith(t, lookup(t, "mew/v0.4"), Config{Policy: rules(t, planRules), ToolsRequest: true})
+	s.plans("p1", docsPlan)
+	s.agreed(yes)
+	s.frames, s.notes, s.leads = nil, nil, nil
+	s.says("bob", "u1", wire.Request, "tools/request", "", "", `{"jsonrpc":"2.0","id":1,"method":"tools/request","params":{"name":"write_file","arguments":`+inDocs+`}}`)
+	if len(s.looks) != 1 {
+		t.Fatalf("%d looks: %q", len(s.looks), s.frames)
+	}
+	s.do(Reloaded{rules(t, strings.Replace(planRules, "ask: [write_file]", "allow: [write_file]", 1)+"proposals: {fulfil: never}\n")})
+	for _, l := range s.looks {
+		s.do(Looked{l.Ticket, l.Places})
+	}
+	if s.asked() != 0 {
+		t.Errorf("it runs: %q", s.frames)
+	}
+}

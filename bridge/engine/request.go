@@ -238,7 +238,10 @@ func (e *Engine) admit(c *inflight.Call) {
 // decision is what the policy says of a call, or of all calls that a plan covers.
 func (e *Engine) decision(c *inflight.Call) policy.Decision {
 	call := e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why)
-	if c.Method == plan.Method {
+	switch {
+	case c.Asks && e.policy.Proposals.Fulfil == "never": // the policy was another when it came
+		return policy.Decision{Rule: "proposals.fulfil"}
+	case c.Method == plan.Method:
 		return e.foresee(call)
 	}
 	return e.policy.Decide(call, &e.ledger)
