@@ -683,3 +683,24 @@ func TestARefusalToSomebodyElseReopensNothing(t *testing.T) {
 		}
 	}
 }
+
+// A request whose links were followed names a proposal that was forgotten meanwhile: nothing would
+// ever take it out again.
+func TestWhatIsForgottenIsNotKnownByItsRequests(t *testing.T) {
+	for what, begin := range map[string]func(*Book, *Life){
+		"asked about": func(b *Book, l *Life) { b.Claimed(l, Run{ID: "r1", By: "bob", Runner: "me"}) },
+		"started":     func(b *Book, l *Life) { b.Started(l, Run{ID: "r1", By: "bob", Runner: "me"}) },
+	} {
+		d := newDesk(t, Options{Max: 4}, Rules{})
+		p := d.offer("bob", "p", nil, func(p *Proposed) { p.Envelope.To = []string{"carol"} })
+		d.offer("bob", "p2", nil, func(p *Proposed) { p.Envelope.To = []string{"carol"} })
+		if d.book.Holds("bob", "p") {
+			t.Fatal("it is not forgotten")
+		}
+		begin(d.book, p)
+		d.book.Ended(p, "r1", Served)
+		if len(d.book.byRun) > 0 || len(d.book.runs) > 0 {
+			t.Errorf("%s: it is remembered by %v, %v", what, d.book.byRun, d.book.runs)
+		}
+	}
+}

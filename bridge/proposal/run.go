@@ -139,6 +139,9 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 func (b *Book) setRun(l *Life, r Run) {
 	b.forgetRun(l)
 	l.Run, l.By, l.Runner, l.taken, l.reused, l.doubted = r.ID, r.By, r.Runner, b.now, r.Reused, false
+	if b.lives[key{l.Proposer, l.ID}] != l {
+		return // it was forgotten while the request was looked at
+	}
 	b.runs[r.ID] = append(b.runs[r.ID], l)
 	if k := (key{l.Runner, l.Run}); b.byRun[k] == nil { // two callers may use one id
 		b.byRun[k] = l
