@@ -250,3 +250,59 @@ func TestWhatServesAProposalGoesOnWithoutWhoAskedForIt(t *testing.T) {
 		})
 	}
 }
+
+// A gateway that has just come up takes its participants in one after the other. It went down again
+// before bob's turn, and bob had no more time to come back.
+func TestNobodyIsGoneWhoCouldNotHaveComeBack(t *testing.T) {
+	for what, first := range map[string][]string{"the caller": {"alice", "carol"}, "who is asked": {"bob"}} {
+		s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+		s.write()
+		s.question()
+		s.do(Unseated{})
+		s.seatWith(first...)
+		s.pass(leaveGrace - time.Second)
+		s.do(Unseated{})
+		s.pass(2 * time.Second)
+		s.seatWith("alice", "bob", "carol", "mallory")
+		q, asked := s.maybeQuestion()
+		if !asked {
+			t.Errorf("%s: nobody is asked any more", what)
+			continue
+		}
+		s.answers(q.to, q, true, yes)
+		if s.asked() != 1 {
+			t.Errorf("%s: it does not run", what)
+		}
+	}
+}
+
+// Nor does what they have called end while nobody could hear them.
+func TestTheMinuteOfOneWhoIsMissedStandsStillWithoutASeat(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		s := newStage(t, "mcpx/v0.1")
+		s.engine.timeout = time.Hour
+		s.call("bob", "e1", `1`, "read_file", `{"path":"/a"}`)
+		s.do(Unseated{})
+		s.seatWith("carol")
+		s.pass(leaveGrace + outgoing.HeldFor/2)
+		s.do(Unseated{})
+		s.lines = nil
+		s.pass(outgoing.HeldFor)
+		if len(s.lines) > 0 {
+			t.Fatalf("without a seat the server got %q", s.lines)
+		}
+		if back {
+			s.seatWith("bob", "carol")
+		} else {
+			s.seatWith("carol")
+		}
+		s.pass(outgoing.HeldFor - time.Second)
+		if len(s.lines) > 0 {
+			t.Errorf("back %v: the server got %q", back, s.lines)
+		}
+		s.pass(time.Second)
+		if got := strings.Contains(strings.Join(s.lines, ""), "notifications/cancelled"); got == back {
+			t.Errorf("back %v: the server got %q", back, s.lines)
+		}
+	}
+}

@@ -97,6 +97,11 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 			e.room.peers[id].missed = true
 		}
 	}
+	for _, id := range sorted(e.room.missing) {
+		if !here[id] && !e.room.missing[id].Stands() {
+			e.cancelInAMinute(id)
+		}
+	}
 	inTurn(e, present, func(p wire.Participant) {
 		if !here[p.ID] {
 			return
@@ -147,12 +152,31 @@ func (e *Engine) cancelAtOnceOrLater(id string, missed bool) {
 		e.cancelFor(id)
 		return
 	}
-	// The link was cut, theirs perhaps too: their answers wait a minute, and so does
-	// what they are of.
+	e.cancelInAMinute(id)
+}
+
+// cancelInAMinute is for somebody who was missed. The link was cut, theirs perhaps too: their
+// answers wait a minute, and so does what they are of.
+func (e *Engine) cancelInAMinute(id string) {
 	e.room.missing[id] = e.alarms.set(e.now.Add(outgoing.HeldFor), func() {
 		delete(e.room.missing, id)
 		e.cancelFor(id)
 	})
+}
+
+// missNobody: without a seat nobody can be heard to come back. Whom the next roster lacks too
+// has as long again.
+func (e *Engine) missNobody() {
+	for _, id := range sorted(e.room.peers) {
+		if p := e.room.peers[id]; p.missed {
+			e.alarms.stop(p.leaving)
+			p.leaving, p.missed = nil, false
+			e.tellOf(id)
+		}
+	}
+	for _, id := range sorted(e.room.missing) {
+		e.alarms.stop(e.room.missing[id])
+	}
 }
 
 // notMissing: somebody is heard of, and so waits for what they called.
@@ -167,6 +191,7 @@ func (e *Engine) unseated(ev Unseated) {
 	}
 	e.room.seated = false
 	e.endPause()
+	e.missNobody()
 	e.room.echoes = false
 	e.book.Away()
 	e.claimsLost()
