@@ -340,15 +340,14 @@ func (e *Engine) served(c *inflight.Call, how proposal.Result, executed refusal.
 	if e.offers.calls[c.Life] == c { // a participant's request for it is not the call that we would make of it
 		delete(e.offers.calls, c.Life)
 	}
-	unheard := c.Origin != inflight.Proposal && c.Question == "" && c.Line == inflight.NoLine // the Book knows another by that id, if any
-	if executed == refusal.Perhaps || unheard {
+	if executed == refusal.Perhaps {
 		return
 	}
-	run, by := c.Env, c.From
+	run := proposal.Run{ID: c.Env, By: c.From, Here: true}
 	if c.Origin == inflight.Proposal {
-		run, by = c.Self, c.Life.By // whatever the gateway called us then
+		run.ID, run.By = c.Self, c.Life.By // whatever the gateway called us then
 	}
-	e.queueBook(e.book.Ended(c.Life, run, by, how))
+	e.queueBook(e.book.Ended(c.Life, run, how))
 }
 
 // noteSubscription keeps who wants to hear of which resource.

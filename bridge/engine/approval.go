@@ -385,7 +385,7 @@ func (e *Engine) isAsked(c *inflight.Call) {
 	case c.Origin == inflight.Proposal:
 		e.book.Asked(c.Life)
 	case c.Life != nil:
-		e.queueBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}))
+		e.queueBook(e.book.Claimed(c.Life, proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me, Here: true}))
 	}
 }
 

@@ -79,7 +79,7 @@ func (e *Engine) yields(c *inflight.Call) {
 	rival, end := *c.Rival, c.RivalEnd
 	e.queueBook(e.book.Taken(c.Life, rival)) // which ends the call as moot
 	if end != nil {
-		e.then(func() { e.queueBook(e.book.Ended(c.Life, rival.ID, rival.By, *end)) })
+		e.then(func() { e.queueBook(e.book.Ended(c.Life, rival, *end)) })
 	}
 }
 
@@ -340,7 +340,7 @@ func (e *Engine) claim(c *inflight.Call) bool {
 		e.announceClaim(c)
 		return false
 	}
-	run := proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me}
+	run := proposal.Run{ID: c.Env, By: c.From, Runner: e.room.me, Here: true}
 	if c.Origin == inflight.Proposal {
 		run.ID, run.By = e.newID(), e.room.me
 	}

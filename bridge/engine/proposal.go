@@ -285,7 +285,7 @@ func (e *Engine) wins(c *inflight.Call) {
 	delete(e.offers.claims, c.Self)
 	c.On(inflight.Resume)
 	// Nobody else has to hear of it: we make the request ourselves.
-	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me}); !ok {
+	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me, Here: true}); !ok {
 		e.refuseUnstarted(c, e.closedBy(c.Life))
 		return
 	}

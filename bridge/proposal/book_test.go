@@ -431,15 +431,15 @@ func TestWhatBarsARequest(t *testing.T) {
 	bar(Open)
 	d.book.Claimed(p, Run{ID: "r1", By: "alice", Runner: "me"})
 	bar(BarAlready)
-	d.book.Ended(p, "r1", p.By, Spoilt)
+	d.book.Ended(p, Run{ID: "r1", By: p.By}, Spoilt)
 	bar(Open)
 	if _, ok := d.book.Started(p, Run{ID: "r2", By: "carol", Runner: "me"}); !ok {
 		t.Fatal("it does not start")
 	}
 	bar(BarAlready)
-	d.book.Ended(p, "r1", "alice", Spoilt) // the one before
+	d.book.Ended(p, Run{ID: "r1", By: "alice"}, Spoilt) // the one before
 	bar(BarAlready)
-	d.book.Ended(p, "r2", p.By, Spoilt)
+	d.book.Ended(p, Run{ID: "r2", By: p.By}, Spoilt)
 	bar(Open)
 	d.pass(time.Minute)
 	bar(BarExpired)
@@ -485,7 +485,7 @@ func TestTheSameTwiceIsADuplicate(t *testing.T) {
 	d.offer("carol", "p3", us, nil)
 	d.offer("bob", "p44", us, nil) // another sum
 	d.expect("consider p1", "reject p2 duplicate", "consider p3", "consider p44")
-	d.book.Ended(p, "r1", p.By, Served)
+	d.book.Ended(p, Run{ID: "r1", By: p.By}, Served)
 	d.offer("bob", "p5", us, nil)
 	d.expect("consider p5")
 }
@@ -533,7 +533,7 @@ func TestWhatIsTakenBeforeItIsJudgedComesBack(t *testing.T) {
 		for _, p := range []*Life{d.offer("bob", "pending", nil, nil), d.offer("bob", "waiting", nil, prefers)} {
 			before := p.State
 			take(d, p, Run{ID: "r1", By: "mallory", Runner: "me"})
-			if d.do(d.book.Ended(p, "r1", p.By, Unserved)); p.State != before {
+			if d.do(d.book.Ended(p, Run{ID: "r1", By: p.By}, Unserved)); p.State != before {
 				t.Errorf("%s: what was %v is %v", what, before, p.State)
 			}
 		}
@@ -549,7 +549,7 @@ func TestWhatWeFailToServeDoesNotComeBack(t *testing.T) {
 	d := newDesk(t, Options{}, Rules{})
 	p := d.offer("bob", "p", us, nil)
 	d.book.Started(p, Run{ID: "r1", By: "me", Runner: "me"})
-	d.do(d.book.Ended(p, "r1", p.By, Unserved))
+	d.do(d.book.Ended(p, Run{ID: "r1", By: p.By}, Unserved))
 	d.expect("consider p", "unfulfilled p")
 }
 
@@ -698,7 +698,7 @@ func TestWhatIsForgottenIsNotKnownByItsRequests(t *testing.T) {
 			t.Fatal("it is not forgotten")
 		}
 		begin(d.book, p)
-		d.book.Ended(p, "r1", Served)
+		d.book.Ended(p, Run{ID: "r1", By: p.By}, Served)
 		if len(d.book.byRun) > 0 || len(d.book.runs) > 0 {
 			t.Errorf("%s: it is remembered by %v, %v", what, d.book.byRun, d.book.runs)
 		}

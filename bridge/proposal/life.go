@@ -62,7 +62,8 @@ type Life struct {
 	held     int             // bytes of its envelope that count, while it waits or is kept
 	turnAt   time.Time       // until when it waits for others, if it comes back and there is one left; over or zero: it does not
 	reopened int             // how often it came back
-	taken    time.Time       // when the request that counts was made
+	here     bool            // the request that counts is ours to serve
+	taken    time.Time       // when it was made
 	reused   Reuse           // its id is that of others too
 	doubted  bool            // and an answer came that may be to one of those, which is on record
 	unwanted *string         // why its proposer took it back while it ran; nil if it did not

@@ -15,6 +15,7 @@ type Run struct {
 	ID     string // of its envelope
 	By     string // who makes it
 	Runner string // whom it is addressed to
+	Here   bool   // it is ours to serve, under whatever name we had then
 	Reused Reuse  // whether its ID was that of another request before
 }
 
@@ -138,7 +139,7 @@ func (b *Book) Started(l *Life, r Run) ([]Act, bool) {
 
 func (b *Book) setRun(l *Life, r Run) {
 	b.forgetRun(l)
-	l.Run, l.By, l.Runner, l.taken, l.reused, l.doubted = r.ID, r.By, r.Runner, b.now, r.Reused, false
+	l.Run, l.By, l.Runner, l.here, l.taken, l.reused, l.doubted = r.ID, r.By, r.Runner, r.Here, b.now, r.Reused, false
 	if b.lives[key{l.Proposer, l.ID}] != l {
 		return // it was forgotten while the request was looked at
 	}
@@ -157,11 +158,12 @@ func (b *Book) Requested(who, id string) {
 	}
 }
 
-// Ended: a request for it that was made here has come to an end. Anybody may have made another one
-// of that id.
-func (b *Book) Ended(l *Life, run, by string, how Result) []Act {
+// Ended: a request for it has come to an end, which is that of the proposal only if it is the one
+// that counts. Anybody may have made another one of that id, of us or of somebody else, and one that
+// came to nothing before it was Claimed or Started never counted.
+func (b *Book) Ended(l *Life, r Run, how Result) []Act {
 	b.begin()
-	if l.Run == run && l.By == by {
+	if l.Run == r.ID && l.By == r.By && l.here == r.Here {
 		b.end(l, how)
 	}
 	return b.out

@@ -59,7 +59,7 @@ func walk(t *testing.T, r *rand.Rand) {
 			}
 		case 10:
 			l := any()
-			d.do(d.book.Ended(l, l.Run, l.By, Result(r.IntN(3))))
+			d.do(d.book.Ended(l, Run{ID: l.Run, By: l.By}, Result(r.IntN(3))))
 		case 11:
 			d.do(d.book.Answered(who(), nil, []string{id()}, Served, true))
 		case 12:
