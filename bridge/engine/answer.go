@@ -43,7 +43,6 @@ func (e *Engine) serverAnswered(m *jsonrpc.Message) {
 func (e *Engine) deliver(c *inflight.Call, m *jsonrpc.Message) {
 	e.passLast(c)
 	e.settle(c)
-	e.ledger.Commit(c.Hold)
 	e.noteSubscription(c, m)
 	r := recordOf(c)
 	if size := len(m.Raw) + len(c.ID); size > jsonrpc.MaxSize-envelopeRoom {
@@ -143,8 +142,12 @@ func (e *Engine) reply(c *inflight.Call, payload []byte) {
 // 4096 characters, each of which may be written as an escape.
 const envelopeRoom = 32 << 10
 
-// settle ends a call for its caller.
+// settle ends a call for its caller. What has not started by then never does, and takes nothing
+// from limits.
 func (e *Engine) settle(c *inflight.Call) {
+	if c.Phase.Unstarted() {
+		e.ledger.GiveBack(c.Hold)
+	}
 	e.renewReplay(c)
 	e.alarms.stop(c.Progress.Alarm)
 	c.Progress = inflight.Progress{}
@@ -163,8 +166,9 @@ func (e *Engine) renewReplay(c *inflight.Call) {
 // beginning.
 const soonOver = time.Minute
 
-// remove forgets a call that the server is done with.
+// remove forgets a call that the server is done with, and may have run.
 func (e *Engine) remove(c *inflight.Call) {
+	e.ledger.Commit(c.Hold)
 	e.renewReplay(c)
 	e.alarms.stop(c.Alarm)
 	c.On(inflight.Return)
@@ -174,8 +178,12 @@ func (e *Engine) remove(c *inflight.Call) {
 	}
 }
 
-// finishUnanswered ends a call that will get no answer from the server.
+// finishUnanswered ends a call that will get no answer from the server. That it did not run may
+// come out when its caller does not wait any more.
 func (e *Engine) finishUnanswered(c *inflight.Call, r refusal.Refusal) {
+	if r.Executed == refusal.No {
+		e.ledger.GiveBack(c.Hold)
+	}
 	e.remove(c)
 	e.endedBeside(c.Number)
 	e.refuseCall(c, r)
@@ -189,12 +197,6 @@ func (e *Engine) refuseCall(c *inflight.Call, r refusal.Refusal) {
 	}
 	e.passLast(c)
 	e.settle(c)
-	switch r.Executed {
-	case refusal.No:
-		e.ledger.GiveBack(c.Hold)
-	default:
-		e.ledger.Commit(c.Hold)
-	}
 	if c.Origin == inflight.Proposal && c.Claim != inflight.Won {
 		e.declined(c, r)
 		return

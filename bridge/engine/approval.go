@@ -242,7 +242,6 @@ func (e *Engine) settled(s approval.Settled) {
 	if !c.SummedUp {
 		e.note(r)
 	}
-	e.ledger.GiveBack(c.Hold)
 	if s.Outcome == approval.Withdrawn {
 		if s.Reason == approval.CallerLeft {
 			e.note(leftBehind(c))

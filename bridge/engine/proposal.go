@@ -235,7 +235,6 @@ func (e *Engine) moot(l *proposal.Life, why record.Event) {
 		claimed := c.Phase == inflight.Claiming
 		if claimed {
 			e.endClaim(c)
-			e.ledger.GiveBack(c.Hold)
 		}
 		e.abandon(c, "proposal_"+string(why))
 		second := claimed && c.Claim == inflight.Seen && why != record.Withdrawn && why != record.Expired

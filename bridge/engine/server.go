@@ -422,7 +422,6 @@ func (e *Engine) startReread(unread bool) {
 		e.alarms.stop(c.Alarm)
 		switch {
 		case c.Phase == inflight.Done:
-			e.ledger.GiveBack(c.Hold)
 		case unread && e.auditDown: // our question did not even leave
 			e.refuseUnstarted(c, refusal.AuditUnavailable())
 		case unread:
@@ -486,7 +485,6 @@ func (e *Engine) startParked() {
 	inTurn(e, parked, func(c *inflight.Call) {
 		e.alarms.stop(c.Alarm)
 		if c.Phase == inflight.Done {
-			e.ledger.GiveBack(c.Hold)
 			return
 		}
 		c.On(inflight.Resume)

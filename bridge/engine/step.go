@@ -310,7 +310,6 @@ func (e *Engine) synced(ev Synced) {
 	delete(e.calls.Syncing, ev.Ticket)
 	switch {
 	case c.Phase == inflight.Done: // its caller took it back, or is gone
-		e.ledger.GiveBack(c.Hold)
 	case ev.Err != nil:
 		e.refuseUnstarted(c, refusal.AuditUnavailable())
 	case c.Agreed == nil:

@@ -90,7 +90,6 @@ func (e *Engine) takenBack(c *inflight.Call) {
 	e.settle(c)
 	e.served(c, proposal.Unserved, refusal.Executed(r.Executed))
 	if started {
-		e.ledger.Commit(c.Hold)
 		e.cancelAtServer(c, "the caller cancelled it")
 		e.keepNumber(c)
 	}
@@ -147,7 +146,6 @@ func (e *Engine) cancelFor(who string) {
 		r.Event, r.Reason, r.Outcome, r.Executed = record.Withdrawn, approval.CallerLeft, "unknown", string(refusal.Perhaps)
 		e.note(r)
 		e.settle(c)
-		e.ledger.Commit(c.Hold)
 		e.cancelAtServer(c, "the caller is gone")
 		e.keepNumber(c)
 	}
@@ -182,7 +180,6 @@ func (e *Engine) answerLost(reason string) {
 
 // refuseUnstarted ends a call that was never written.
 func (e *Engine) refuseUnstarted(c *inflight.Call, r refusal.Refusal) {
-	e.ledger.GiveBack(c.Hold)
 	e.refuseCall(c, r)
 }
 
@@ -232,7 +229,6 @@ func (e *Engine) letGo(c *inflight.Call, outcome string) {
 		return // the client has taken it back
 	}
 	e.settle(c)
-	e.ledger.Commit(c.Hold)
 	r := recordOf(c)
 	r.Event, r.Outcome, r.Executed = record.Ended, outcome, string(refusal.Yes)
 	if outcome == "unknown" {
