@@ -92,13 +92,16 @@ func isOwed(r *record.Record) bool {
 	return r.Final() || r.Event == record.Revoked
 }
 
-// owe keeps what is owed of a batch that could not be written. well: the log is, by now.
-func (j *journal) owe(b *batch, well bool) {
+// owe keeps what is owed of a batch that could not be written, and the starts without which the
+// ends of some calls would have none. well: the log is, by now.
+func (j *journal) owe(b *batch, ran []string, well bool) {
 	if j.tries = b.tries + 1; !well {
 		j.tries = 0
 	}
 	if j.tries < enoughTries {
-		j.deferred = append(j.deferred, slices.DeleteFunc(b.records, func(r *record.Record) bool { return !isOwed(r) })...)
+		j.deferred = append(j.deferred, slices.DeleteFunc(b.records, func(r *record.Record) bool {
+			return !isOwed(r) && !(isStart(r) && slices.Contains(ran, r.Call))
+		})...)
 	}
 }
 
@@ -150,6 +153,20 @@ func (b *batch) calls(of func(*record.Record) bool) (all []string) {
 }
 
 func isStart(r *record.Record) bool { return r.Event == record.Started }
+
+// starts are the calls whose start is in the batch: those that it holds back, and those that ran
+// all the same, as what stays here (a plan) waits for no line.
+func (b *batch) starts() (held, ran []string) {
+	done := b.calls(func(r *record.Record) bool { return r.Final() && r.Executed == "yes" })
+	for _, call := range b.calls(isStart) {
+		if slices.Contains(done, call) {
+			ran = append(ran, call)
+		} else {
+			held = append(held, call)
+		}
+	}
+	return held, ran
+}
 
 // neverStarted makes final records of calls whose start could not be written those of
 // calls that never left.

@@ -386,11 +386,11 @@ func (s *Sidecar) unrecorded(b batch, written bool, err error) {
 	if written {
 		s.handleAndWake(failed)
 	} else {
-		starts := b.calls(isStart)
-		b.neverStarted(starts)
-		s.journal.owe(&b, s.o.Audit.Err() == nil)
+		held, ran := b.starts()
+		b.neverStarted(held)
+		s.journal.owe(&b, ran, s.o.Audit.Err() == nil)
 		s.handleAndWake(failed)
-		s.journal.neverStarted(starts) // those too that time alone has ended, before what failed was said
+		s.journal.neverStarted(held) // those too that time alone has ended, before what failed was said
 	}
 	for _, ev := range again {
 		s.handleAndWake(ev)

@@ -1,0 +1,40 @@
+package bridge
+
+import (
+	"testing"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
+
+// A plan counts from its yes, which is on the disk. That it began could not be put on record: then
+// the log said that the plan was rejected.
+func TestAPlanThatBeganIsOnRecordWhenTheLogIsWell(t *testing.T) {
+	st, w, log := newGround(t, "mcpx/v0.1", "version: 1\ndefault: ask\nasks: {default: {of: [local], remember: [once, session]}}\n"), &surroundings{}, &heldSync{syncs: make(chan func(error), 1)}
+	s := New(Options{Engine: engine.Config{Policy: st.policy, NewID: st.newID, Local: true, Random: func() [16]byte { return [16]byte{} }}, Audit: log})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	raise(t, s, w)
+	e, err := st.dialect.Decode([]byte(`{"protocol":"mcpx/v0.1","id":"e1","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:mcpx/plan",` +
+		`"payload":{"jsonrpc":"2.0","id":1,"method":"mcpx/plan","params":{"items":[{"tool":"read_file","uses":1,"args":{"/path":{"is":"a"}}}],"seconds":600}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Received(&e)
+	asked := s.Pending(0, 0)
+	if len(asked) != 1 {
+		t.Fatalf("asked is %v %q", asked, w.frames)
+	}
+	q, _ := s.View(asked[0].ID, true)
+	s.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: q.ID, Digest: q.Digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`)})
+	log.fails = 1
+	log.ends(nil)
+	s.Flush()
+	if n := len(s.Grants()); n != 1 || log.fails > 0 {
+		t.Fatalf("%d plans count", n)
+	}
+	if log.count(`"event":"rejected"`) > 0 || log.count(`"event":"started"`) != 1 || log.count(`"event":"ended"`, `"executed":"yes"`) != 1 {
+		t.Errorf("on record is %q", log.kept)
+	}
+}
