@@ -20,7 +20,10 @@ type telegram struct {
 	web  *http.Client
 	api  string // with the token in it, so it is never shown
 	chat string
-	next int // of the updates, the first that we have not heard; of Listen alone
+
+	// What follows is Listen's.
+	next  int       // of the updates, the first that we have not heard; 0: whichever comes
+	heard time.Time // when one came last, by the wall clock: machines sleep
 }
 
 const telegramAPI = "https://api.telegram.org"
@@ -70,6 +73,10 @@ const telegramWait = 50 * time.Second
 // and again.
 const telegramPause = 250 * time.Millisecond
 
+// telegramKnown is how long the number of an update says that it is older than another: after a week
+// without any, Telegram begins anew with whatever number.
+const telegramKnown = 6 * 24 * time.Hour
+
 type telegramUpdate struct {
 	ID       int `json:"update_id"`
 	Callback *struct {
@@ -90,6 +97,9 @@ type telegramUpdate struct {
 // one alone could keep all others from us.
 func (c *telegram) Listen(ctx context.Context, take func(context.Context, Answer) string) error {
 	for {
+		if time.Since(c.heard) > telegramKnown {
+			c.next = 0
+		}
 		updates, err := c.poll(ctx)
 		if err != nil {
 			return err
@@ -97,7 +107,7 @@ func (c *telegram) Listen(ctx context.Context, take func(context.Context, Answer
 		for _, raw := range updates {
 			var u telegramUpdate
 			if json.Unmarshal(raw, &u) == nil && u.ID >= c.next {
-				c.next = u.ID + 1
+				c.next, c.heard = u.ID+1, time.Now().Round(0)
 				c.hear(ctx, u, take)
 			}
 		}
