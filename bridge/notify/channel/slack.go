@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -99,6 +100,12 @@ type socketMessage struct {
 // slackSilence is after how long a socket counts as lost that nothing came by, not even a ping.
 const slackSilence = 2 * time.Minute
 
+// slackPresses are how many presses wait for the one before them. Those beyond are not acknowledged
+// before there is room, and Slack warns whose they are.
+const slackPresses = 16
+
+// Listen takes presses beside what reads the socket, which acknowledges them: Slack waits three
+// seconds for that, an answer may wait longer. What was acknowledged is taken, also when the socket is lost.
 func (c *slack) Listen(ctx context.Context, take func(context.Context, Answer) string) error {
 	conn, err := c.connect(ctx)
 	if err != nil {
@@ -112,6 +119,15 @@ func (c *slack) Listen(ctx context.Context, take func(context.Context, Answer) s
 		alive()
 		return pong(data)
 	})
+	presses := make(chan *socketMessage, slackPresses)
+	var taking sync.WaitGroup
+	taking.Go(func() {
+		for m := range presses {
+			c.hear(ctx, m, take)
+		}
+	})
+	defer taking.Wait()
+	defer close(presses)
 	for {
 		alive()
 		var m socketMessage
@@ -128,7 +144,7 @@ func (c *slack) Listen(ctx context.Context, take func(context.Context, Answer) s
 		case "disconnect": // Slack asks us to come again
 			return nil
 		case "interactive":
-			c.hear(ctx, &m, take)
+			presses <- &m
 		}
 	}
 }

@@ -148,6 +148,43 @@ func TestAnswersBySlack(t *testing.T) {
 	}
 }
 
+// Whoever presses is told that it has come, whether or not the answer before it is still waited for.
+func TestAPressWasAcknowledgedAfterTheOneBeforeItWasTaken(t *testing.T) {
+	s := newWorkspace(t, nil)
+	taking, taken, done := make(chan string), make(chan bool), make(chan error, 1)
+	go func() {
+		done <- s.open(t).(channel.Listener).Listen(t.Context(), func(_ context.Context, a channel.Answer) string {
+			taking <- a.Question
+			<-taken
+			return "noted"
+		})
+	}()
+	conn := <-s.sockets
+	defer conn.Close()
+	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for _, id := range []string{"q1", "q2"} {
+		if err := conn.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, `{"envelope_id":%q,"type":"interactive","payload":{"type":"block_actions","user":{"id":"U2"},"channel":{"id":"C01"},"actions":[{"value":"deny %s 0badcafe"}]}}`, id, id)); err != nil {
+			t.Fatal(err)
+		}
+		var ack map[string]string
+		if err := conn.ReadJSON(&ack); err != nil || ack["envelope_id"] != id {
+			t.Errorf("%v, %v", ack, err)
+		}
+		if id == "q1" && <-taking != "q1" {
+			t.Error("another was taken first")
+		}
+	}
+	conn.Close() // what was acknowledged is taken all the same
+	taken <- true
+	if got := <-taking; got != "q2" {
+		t.Errorf("then %s", got)
+	}
+	close(taken)
+	if err := <-done; err == nil {
+		t.Error("it was lost, and nobody said so")
+	}
+}
+
 func TestASocketThatIsLost(t *testing.T) {
 	s := newWorkspace(t, nil)
 	for name, lose := range map[string]func(*websocket.Conn){
