@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -88,7 +89,7 @@ var (
 
 // put is the question that an answer is to, as it was put to who. Others may put questions
 // to them too, under any digest they like. It waits until the question is there, for onTheWay at
-// most, and only if the bridge has put it to them.
+// most, while it is open, and only if the bridge has put it to them.
 func (a *answers) put(ctx context.Context, who string, seat inbox.Inbox, said channel.Answer) (v approval.View, err error) {
 	ours, err := a.in.Show(ctx, said.Question)
 	if err != nil || ours.ID != said.Question {
@@ -104,7 +105,16 @@ func (a *answers) put(ctx context.Context, who string, seat inbox.Inbox, said ch
 		return v, errNotPut
 	}
 	waiting, cancel := context.WithTimeout(ctx, onTheWay)
+	var hearing sync.WaitGroup
+	defer hearing.Wait()
 	defer cancel()
+	hearing.Go(func() {
+		for range a.in.Watch(waiting) {
+			if now, err := a.in.Show(waiting, ours.ID); err != nil || now.Digest != ours.Digest {
+				cancel()
+			}
+		}
+	})
 	for _, err := range seat.Watch(waiting) {
 		if err != nil {
 			return v, err

@@ -133,11 +133,13 @@ func TestAnAnswerMayBeHereBeforeItsQuestionIsInTheTopic(t *testing.T) {
 	for name, c := range map[string]struct {
 		person        string
 		comes, counts bool
+		closes        time.Duration // after which it is taken back
 		takes         time.Duration
 	}{
-		"it comes":           {"7", true, true, 0},
-		"it does not":        {"7", false, false, onTheWay},
-		"it is for somebody": {"8", true, false, 0},
+		"it comes":           {"7", true, true, time.Minute, 0},
+		"it does not":        {"7", false, false, time.Minute, onTheWay},
+		"it is for somebody": {"8", true, false, time.Minute, 0},
+		"it is closed":       {"7", false, false, time.Second, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -148,9 +150,11 @@ func TestAnAnswerMayBeHereBeforeItsQuestionIsInTheTopic(t *testing.T) {
 				v, _ := h.Question(id)
 				a := &answers{Channel: policy.Channel{Kind: "telegram", People: map[string]string{"7": "ann", "8": "bob"}}, in: h, log: slog.New(slog.DiscardHandler),
 					seat: func(context.Context, string) (inbox.Inbox, error) { return distant{h, c.comes, new(bool)}, nil }}
+				defer time.AfterFunc(c.closes, func() { h.Withdraw(id) }).Stop()
 				began := time.Now()
 				said := a.take(t.Context(), channel.Answer{Person: c.person, Question: id, Digest: v.Short, Allow: true})
-				if _, open := h.Question(id); open == c.counts || strings.Contains(said, "does not count") == c.counts {
+				closed := c.counts || c.closes < time.Minute
+				if _, open := h.Question(id); open == closed || strings.Contains(said, "does not count") == c.counts {
 					t.Errorf("%q, and it is open: %v", said, open)
 				}
 				if took := time.Since(began); took != c.takes {
