@@ -56,7 +56,7 @@ type told struct {
 	any   bool   // it has heard of it
 	done  bool   // nothing is to be said any more
 	busy  bool   // a job is on its way
-	as    string // the digest under which it has
+	as    string // the digest under which it has, or would not
 	ref   string // by which the channel knows what it was told
 }
 
@@ -189,7 +189,7 @@ func (q *question) changed(t *told) bool { return t.any && t.as != q.digest }
 // Next is when there is something to do, zero for never.
 func (s *Schedule) Next() (next time.Time) {
 	for i, c := range s.channels {
-		if c.busy >= atOnce {
+		if c.full() {
 			continue
 		}
 		for _, q := range s.order {
@@ -216,7 +216,7 @@ func (s *Schedule) Take(now time.Time) (jobs []Job) {
 			continue
 		}
 		for _, q := range s.order {
-			if c.busy >= atOnce || c.failed > 0 && c.busy > 0 { // one is enough to see whether it works again
+			if c.full() {
 				break
 			}
 			at, ok := q.next(i, c)
@@ -230,6 +230,10 @@ func (s *Schedule) Take(now time.Time) (jobs []Job) {
 	}
 	return jobs
 }
+
+// full reports whether no more may be on its way: of a channel that fails, one is enough to see
+// whether it works again.
+func (c *outlet) full() bool { return c.busy >= atOnce || c.failed > 0 && c.busy > 0 }
 
 // job is what a channel is to hear of a question now.
 func (q *question) job(now time.Time, i int, c *outlet) Job {
@@ -268,13 +272,12 @@ func (s *Schedule) Done(now time.Time, j Job, r Result) (fails bool) {
 		return false
 	case r.Err == nil:
 		t.any, t.ref = true, cmp.Or(r.Ref, t.ref)
-		if j.Event == Asked {
-			t.as = j.Digest
-		}
+		t.heard(j)
 		t.done = j.Event == Closed || c.Once
 		c.failed, c.until = 0, time.Time{}
 		return false
 	case !r.Again:
+		t.heard(j)
 		t.done = j.Event == Closed || !t.any // it will not have this one, whatever is said of it
 	default:
 		c.until = now.Add(c.pause(r.After))
@@ -284,6 +287,13 @@ func (s *Schedule) Done(now time.Time, j Job, r Result) (fails bool) {
 	}
 	c.failed++
 	return c.failed == 1
+}
+
+// heard notes that a job is not to be done once more.
+func (t *told) heard(j Job) {
+	if j.Event == Asked {
+		t.as = j.Digest
+	}
 }
 
 // pause is how long a channel that has failed is left alone.

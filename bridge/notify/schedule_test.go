@@ -191,6 +191,46 @@ func TestWhatIsRefusedForGoodIsNotToldAgain(t *testing.T) {
 	}
 }
 
+// What is told anew and refused for good is not told again either, at once and for ever.
+func TestAChangeThatWasRefusedForGoodWasToldWithoutAPause(t *testing.T) {
+	c, tries := newClock(local("x")), 0
+	c.asks("a", time.Hour, "local")
+	c.passes(time.Minute)
+	c.fail = func(j notify.Job) notify.Result {
+		if tries++; tries > 10 {
+			t.Fatal("it is told again and again")
+		}
+		return notify.Result{Err: errors.New("403")}
+	}
+	c.Asked("a", "e", began, began.Add(time.Hour), nil)
+	c.passes(time.Minute)
+	if tries != 1 {
+		t.Errorf("%d tries", tries)
+	}
+	c.fail = nil
+	c.Asked("a", "f", began, began.Add(time.Hour), nil)
+	c.Closed(c.now, "a", "denied", "local")
+	c.passes(time.Minute)
+	c.heardOnly(t, "0s x asked a", "2m0s x closed a")
+}
+
+// While a channel that fails is tried with one question, there is nothing to do for the others.
+func TestWhileOneWasTriedTheOthersWereDueAgainAndAgain(t *testing.T) {
+	c := newClock(local("x"))
+	c.asks("a", time.Hour, "local")
+	c.asks("b", time.Hour, "local")
+	for _, j := range c.Take(c.now) {
+		c.Done(c.now, j, notify.Result{Err: errors.New("no"), Again: true})
+	}
+	c.now = c.Next()
+	if jobs := c.Take(c.now); len(jobs) != 1 {
+		t.Fatalf("%+v", jobs)
+	}
+	if next := c.Next(); !next.IsZero() {
+		t.Errorf("something is to be done in %v, and there is nothing", next.Sub(c.now))
+	}
+}
+
 // Nothing overtakes anything, and few are on their way at one time.
 func TestFewAreOnTheirWayAndNothingOvertakes(t *testing.T) {
 	c := newClock(local("x"))
@@ -339,6 +379,9 @@ func TestAnythingGoesOnASchedule(t *testing.T) {
 			}
 			if len(flying) > 8 {
 				t.Fatalf("seed %d: %d are on their way", seed, len(flying))
+			}
+			if next := s.Next(); !next.IsZero() && !next.After(now) {
+				t.Fatalf("seed %d: something is to be done, and there is nothing", seed)
 			}
 		}
 		for range 200 {
