@@ -29,16 +29,11 @@ type Finder func(ctx context.Context, known func(name string) bool) ([]*Found, e
 // dir. want narrows them down; nil: all.
 func Bridges(dir string, want func(inbox.Status) bool) Finder {
 	return func(ctx context.Context, known func(string) bool) (found []*Found, err error) {
-		paths, err := socket.Paths(dir)
-		for _, path := range paths {
-			if known(path) {
-				continue
+		others, err := socket.Others(ctx, dir, known)
+		for _, c := range others {
+			if want == nil || want(c.Known) {
+				found = append(found, &Found{Inbox: c, Name: c.Path, Label: c.Known.ID + " in " + c.Known.Topic, status: c.Known})
 			}
-			c, err := socket.Dial(ctx, path)
-			if err != nil || want != nil && !want(c.Known) {
-				continue // nobody lives there, or not for us
-			}
-			found = append(found, &Found{Inbox: c, Name: path, Label: c.Known.ID + " in " + c.Known.Topic, status: c.Known})
 		}
 		return found, err
 	}

@@ -73,7 +73,26 @@ func All(ctx context.Context, dir string) ([]*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, failed := make([]*Client, len(paths)), make([]error, len(paths))
+	all, failed := dialAll(ctx, paths)
+	return all, errors.Join(failed...)
+}
+
+// lookTime is how long a bridge may take to say who it is where it will be asked again.
+const lookTime = time.Second
+
+// Others is All for who asks again and again: without those that are known by the paths of their
+// sockets, and without those that hang.
+func Others(ctx context.Context, dir string, known func(path string) bool) ([]*Client, error) {
+	paths, err := Paths(dir)
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	all, _ := dialAll(ctx, slices.DeleteFunc(paths, known))
+	return all, err
+}
+
+// dialAll connects to all at once. What dead processes left is passed over.
+func dialAll(ctx context.Context, paths []string) (all []*Client, failed []error) {
+	all, failed = make([]*Client, len(paths)), make([]error, len(paths))
 	var dials sync.WaitGroup
 	for i, path := range paths {
 		dials.Go(func() {
@@ -87,7 +106,7 @@ func All(ctx context.Context, dir string) ([]*Client, error) {
 		})
 	}
 	dials.Wait()
-	return slices.DeleteFunc(all, func(c *Client) bool { return c == nil }), errors.Join(failed...)
+	return slices.DeleteFunc(all, func(c *Client) bool { return c == nil }), failed
 }
 
 // gone: nobody lives behind the socket any more.

@@ -39,18 +39,13 @@ type Finder func(ctx context.Context, known func(key string) bool) ([]*Source, e
 // Bridges finds the bridges of this user on this machine, by their sockets in dir. want
 // narrows them down; nil: all.
 func Bridges(dir string, want func(inbox.Status) bool) Finder {
+	key := func(path string) string { return strings.TrimSuffix(filepath.Base(path), ".sock") }
 	return func(ctx context.Context, known func(string) bool) (found []*Source, err error) {
-		paths, err := socket.Paths(dir)
-		for _, path := range paths {
-			key := strings.TrimSuffix(filepath.Base(path), ".sock")
-			if known(key) {
-				continue
+		others, err := socket.Others(ctx, dir, func(path string) bool { return known(key(path)) })
+		for _, c := range others {
+			if want == nil || want(c.Known) {
+				found = append(found, &Source{Inbox: c, Key: key(c.Path), Label: c.Known.ID + " in " + c.Known.Topic})
 			}
-			c, err := socket.Dial(ctx, path)
-			if err != nil || want != nil && !want(c.Known) {
-				continue // nobody lives there, or not for us
-			}
-			found = append(found, &Source{Inbox: c, Key: key, Label: c.Known.ID + " in " + c.Known.Topic})
 		}
 		return found, err
 	}
