@@ -320,16 +320,16 @@ func (e *Engine) startOrPark(c *inflight.Call) {
 	lapsed, unwanted := e.unwanted(c)
 	switch {
 	case e.stopping:
-		e.refuseUnstarted(c, refusal.ShuttingDown())
+		e.refuseCall(c, refusal.ShuttingDown())
 	case unwanted:
-		e.refuseUnstarted(c, lapsed)
+		e.refuseCall(c, lapsed)
 	case !e.now.Before(s.StartBy):
-		e.refuseUnstarted(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
+		e.refuseCall(c, refusal.Refusal{Code: refusal.CodeExpired, Reason: "expired", Executed: refusal.No, Decision: s.ID,
 			Message: whatOf(c) + " was approved, but could not be started in time"})
 	case !e.server.up && e.server.retry >= 0:
 		e.park(c)
 	case !e.server.up:
-		e.refuseUnstarted(c, refusal.ServerUnavailable(e.server.why, e.server.retry))
+		e.refuseCall(c, refusal.ServerUnavailable(e.server.why, e.server.retry))
 	case e.readsFirst(c):
 	default:
 		e.startAgreed(c)
@@ -358,13 +358,13 @@ func (e *Engine) startAgreed(c *inflight.Call) {
 		reason = approval.ToolChanged
 	}
 	if reason != "" {
-		e.refuseUnstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
+		e.refuseCall(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
 		return
 	}
 	if e.full() {
 		r := refusal.AtCapacity()
 		r.Decision = s.ID
-		e.refuseUnstarted(c, r)
+		e.refuseCall(c, r)
 		return
 	}
 	e.start(c)

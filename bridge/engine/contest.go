@@ -32,11 +32,11 @@ import (
 func (e *Engine) announceClaim(c *inflight.Call) {
 	switch {
 	case c.Life.Missed || !e.room.seated:
-		e.refuseUnstarted(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
+		e.refuseCall(c, unclaimed("the link to the gateway was lost, and somebody else may have served this meanwhile"))
 	case e.room.paused != nil:
-		e.refuseUnstarted(c, refusal.Busy("the bridge was asked to pause"))
+		e.refuseCall(c, refusal.Busy("the bridge was asked to pause"))
 	case !e.book.Contends(c.Life):
-		e.refuseUnstarted(c, e.closedBy(c.Life))
+		e.refuseCall(c, e.closedBy(c.Life))
 	default:
 		c.On(inflight.Claim)
 		c.Self, c.Claim = e.newID(), inflight.Claimed
@@ -112,7 +112,7 @@ func (e *Engine) endClaims(why refusal.Refusal) {
 	inTurn(e, sorted(e.offers.claims), func(id string) {
 		c := e.offers.claims[id]
 		e.endClaim(c)
-		e.refuseUnstarted(c, why)
+		e.refuseCall(c, why)
 	})
 }
 
@@ -347,7 +347,7 @@ func (e *Engine) claim(c *inflight.Call) bool {
 	acts, ok := e.book.Started(c.Life, run)
 	if !ok {
 		r := e.closedBy(c.Life)
-		e.refuseUnstarted(c, r)
+		e.refuseCall(c, r)
 		return false
 	}
 	e.queueBook(acts)

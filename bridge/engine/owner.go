@@ -100,7 +100,7 @@ func (e *Engine) startNothing() {
 		}
 		return stops
 	})
-	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.refuseUnstarted(c, r) })
+	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.refuseCall(c, r) })
 	e.then(func() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)

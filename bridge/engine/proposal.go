@@ -156,13 +156,13 @@ func (e *Engine) startProposed(c *inflight.Call) {
 	lapsed, unwanted := e.unwanted(c)
 	switch {
 	case refused:
-		e.refuseUnstarted(c, r)
+		e.refuseCall(c, r)
 	case unwanted:
-		e.refuseUnstarted(c, lapsed)
+		e.refuseCall(c, lapsed)
 	case c.Decision.Verdict != policy.Allow || !e.fulfils(c.Life):
-		e.refuseUnstarted(c, refusalOf(c, &c.Decision))
+		e.refuseCall(c, refusalOf(c, &c.Decision))
 	case noRoom:
-		e.refuseUnstarted(c, busy)
+		e.refuseCall(c, busy)
 	default:
 		e.start(c)
 	}
@@ -260,7 +260,7 @@ func (e *Engine) endRequestsFor(l *proposal.Life) {
 	e.then(func() {
 		inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) {
 			if c.Life == l && !c.Phase.Settled() {
-				e.refuseUnstarted(c, e.closedBy(l))
+				e.refuseCall(c, e.closedBy(l))
 			}
 		})
 	})
@@ -285,7 +285,7 @@ func (e *Engine) wins(c *inflight.Call) {
 	c.On(inflight.Resume)
 	// Nobody else has to hear of it: we make the request ourselves.
 	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me, Here: true}); !ok {
-		e.refuseUnstarted(c, e.closedBy(c.Life))
+		e.refuseCall(c, e.closedBy(c.Life))
 		return
 	}
 	c.Claim = inflight.Won
@@ -335,7 +335,7 @@ func (e *Engine) unechoed(c *inflight.Call) {
 		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
 	case e.room.echoes:
 		e.endClaim(c)
-		e.refuseUnstarted(c, unclaimed("the gateway has lost the request that shows who serves this"))
+		e.refuseCall(c, unclaimed("the gateway has lost the request that shows who serves this"))
 	case c.Rival != nil && (c.RivalEnd != nil || c.Life.Before(c.Rival.By, e.room.me)):
 		e.yields(c)
 	default:

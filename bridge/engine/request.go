@@ -321,7 +321,7 @@ func (e *Engine) start(c *inflight.Call) {
 		return // nobody has agreed to it yet, or it is over, whatever led here
 	}
 	if e.halted != nil {
-		e.refuseUnstarted(c, e.isHalted())
+		e.refuseCall(c, e.isHalted())
 		return
 	}
 	if c.Life == nil {
@@ -486,7 +486,7 @@ func (e *Engine) looked(ev Looked) {
 		r, refused = e.judged(c.Request)
 	}
 	if refused {
-		e.refuseUnstarted(c, r)
+		e.refuseCall(c, r)
 		return
 	}
 	e.admit(c)

@@ -423,9 +423,9 @@ func (e *Engine) startReread(unread bool) {
 		switch {
 		case c.Phase == inflight.Done:
 		case unread && e.auditDown: // our question did not even leave
-			e.refuseUnstarted(c, refusal.AuditUnavailable())
+			e.refuseCall(c, refusal.AuditUnavailable())
 		case unread:
-			e.refuseUnstarted(c, notReread())
+			e.refuseCall(c, notReread())
 		default:
 			c.On(inflight.Resume)
 			e.then(resumed{c})
@@ -472,7 +472,7 @@ func (e *Engine) unpark(c *inflight.Call) {
 			if e.server.up {
 				r = notReread()
 			}
-			e.refuseUnstarted(c, r)
+			e.refuseCall(c, r)
 			return
 		}
 	}

@@ -311,7 +311,7 @@ func (e *Engine) synced(ev Synced) {
 	switch {
 	case c.Phase == inflight.Done: // its caller took it back, or is gone
 	case ev.Err != nil:
-		e.refuseUnstarted(c, refusal.AuditUnavailable())
+		e.refuseCall(c, refusal.AuditUnavailable())
 	case c.Agreed == nil:
 		e.startProposed(c)
 	default:
@@ -355,7 +355,7 @@ func (e *Engine) giveUp() {
 		}
 		e.finishUnanswered(c, refusal.CallTimeout(e.now.Sub(c.Began)))
 	}
-	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.refuseUnstarted(c, refusal.ShuttingDown()) })
+	inTurn(e, e.calls.Unstarted(), func(c *inflight.Call) { e.refuseCall(c, refusal.ShuttingDown()) })
 	e.then(func() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)

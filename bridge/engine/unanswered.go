@@ -178,11 +178,6 @@ func (e *Engine) answerLost(reason string) {
 	e.attribute()
 }
 
-// refuseUnstarted ends a call that was never written.
-func (e *Engine) refuseUnstarted(c *inflight.Call, r refusal.Refusal) {
-	e.refuseCall(c, r)
-}
-
 // leftBehind is the last word on a call that has not started when its caller
 // leaves.
 func leftBehind(c *inflight.Call) record.Record {
