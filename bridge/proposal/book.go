@@ -35,8 +35,7 @@ type Book struct {
 	count       uint64
 	lives       map[key]*Life
 	byID        map[string][]*Life // oldest first
-	byRun       map[key]*Life      // by who serves it, and the request
-	runs        map[string][]*Life // by the request alone
+	runs        map[string][]*Life // by the id of the request for it, which may be that of several
 	each        map[string]int     // lives of each proposer
 	bytes       int                // of the envelopes that wait, or are kept
 	bytesOf     map[string]int     // those of each proposer
@@ -51,7 +50,7 @@ type key struct{ who, id string }
 // NewBook returns an empty Book.
 func NewBook(o Options) *Book {
 	o.Max, o.MaxBytes, o.Keep = cmp.Or(o.Max, 1024), cmp.Or(o.MaxBytes, 32<<20), cmp.Or(o.Keep, 15*time.Minute)
-	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, byRun: map[key]*Life{}, runs: map[string][]*Life{}, each: map[string]int{}, bytesOf: map[string]int{},
+	return &Book{o: o, lives: map[key]*Life{}, byID: map[string][]*Life{}, runs: map[string][]*Life{}, each: map[string]int{}, bytesOf: map[string]int{},
 		withdrawals: withdrawalCount{}, others: map[string]other{}}
 }
 

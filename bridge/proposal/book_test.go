@@ -379,7 +379,7 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 		t.Error("after 16 minutes the one that is over should be gone, and only that")
 	}
 	d.pass(time.Hour)
-	if len(d.book.lives)+len(d.book.byID)+len(d.book.byRun)+len(d.book.runs)+len(d.book.each) != 0 {
+	if len(d.book.lives)+len(d.book.byID)+len(d.book.runs)+len(d.book.each) != 0 {
 		t.Errorf("something is left: %+v", d.book)
 	}
 }
@@ -699,8 +699,23 @@ func TestWhatIsForgottenIsNotKnownByItsRequests(t *testing.T) {
 		}
 		begin(d.book, p)
 		d.book.Ended(p, Run{ID: "r1", By: p.By}, Served)
-		if len(d.book.byRun) > 0 || len(d.book.runs) > 0 {
-			t.Errorf("%s: it is remembered by %v, %v", what, d.book.byRun, d.book.runs)
+		if len(d.book.runs) > 0 {
+			t.Errorf("%s: it is remembered by %v", what, d.book.runs)
 		}
+	}
+}
+
+// Mallory had made a request of us under the id that somebody else's has: then that one was not known.
+func TestWhatIsServedUnderTheIDOfAnotherIsKnown(t *testing.T) {
+	for _, who := range []string{"bob", "me"} {
+		d := newDesk(t, Options{}, Rules{Broadcast: true})
+		d.book.Started(d.offer("mallory", "m", nil, nil), Run{ID: "r1", By: "mallory", Runner: "me", Here: true})
+		d.book.Started(d.offer("bob", "p1", nil, nil), Run{ID: "r1", By: who, Runner: "me", Here: true})
+		if ours := d.book.ByItself("me", "r1"); ours != (who == "me") {
+			t.Errorf("of %s: it is ours: %v", who, ours)
+		}
+		d.said = nil
+		d.offer("bob", "p2", nil, nil)
+		d.expect("pass p2 duplicate")
 	}
 }

@@ -124,9 +124,6 @@ func (b *Book) keepForReopen(l *Life, env *wire.Envelope) {
 const maxReopened = 16
 
 func (b *Book) forgetRun(l *Life) {
-	if k := (key{l.Runner, l.Run}); b.byRun[k] == l {
-		delete(b.byRun, k)
-	}
 	b.runs[l.Run] = slices.DeleteFunc(b.runs[l.Run], func(o *Life) bool { return o == l })
 	if len(b.runs[l.Run]) == 0 {
 		delete(b.runs, l.Run)

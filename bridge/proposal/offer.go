@@ -95,9 +95,11 @@ func (b *Book) consider(l *Life) {
 }
 
 func (b *Book) runsAlready(l *Life) bool {
-	for _, other := range b.byRun {
-		if other.Proposer == l.Proposer && other.State == Running && other.Sum == l.Sum {
-			return true
+	for _, all := range b.runs {
+		for _, other := range all {
+			if other.Proposer == l.Proposer && other.State == Running && other.Sum == l.Sum {
+				return true
+			}
 		}
 	}
 	return false

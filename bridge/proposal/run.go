@@ -66,8 +66,7 @@ func (b *Book) Holds(who, id string) bool { return b.lives[key{who, id}] != nil 
 // ByItself reports whether a participant serves, or has served, a proposal by such a request
 // of itself.
 func (b *Book) ByItself(who, request string) bool {
-	l := b.byRun[key{who, request}]
-	return l != nil && l.By == who
+	return slices.ContainsFunc(b.runs[request], func(l *Life) bool { return l.Runner == who && l.By == who })
 }
 
 // Linked finds the proposal that a request refers to by its id alone; nil if
@@ -144,9 +143,6 @@ func (b *Book) setRun(l *Life, r Run) {
 		return // it was forgotten while the request was looked at
 	}
 	b.runs[r.ID] = append(b.runs[r.ID], l)
-	if k := (key{l.Runner, l.Run}); b.byRun[k] == nil { // two callers may use one id
-		b.byRun[k] = l
-	}
 }
 
 // Requested says that a participant makes a request with this id. If a proposal is being

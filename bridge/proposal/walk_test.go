@@ -105,11 +105,6 @@ func (d *desk) balanced() {
 	for _, same := range b.byID {
 		ids += len(same)
 	}
-	for k, l := range b.byRun {
-		if b.lives[key{l.Proposer, l.ID}] != l || l.Run != k.id || l.Runner != k.who {
-			d.t.Fatalf("a run of a forgotten proposal is kept: %s", k.id)
-		}
-	}
 	for id, all := range b.runs {
 		for _, l := range all {
 			if b.lives[key{l.Proposer, l.ID}] != l || l.Run != id {
