@@ -235,16 +235,12 @@ func (e *Engine) admit(c *inflight.Call) {
 	}
 }
 
-// decision is what the policy says of a call, or of all calls that a plan covers.
+// decision is what the policy says of a call.
 func (e *Engine) decision(c *inflight.Call) policy.Decision {
-	call := e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why)
-	switch {
-	case c.Asks && e.policy.Proposals.Fulfil == "never": // the policy was another when it came
-		return policy.Decision{Rule: "proposals.fulfil"}
-	case c.Method == plan.Method:
-		return e.foresee(call)
+	if e.fulfilsNone(c) {
+		return noFulfilment
 	}
-	return e.policy.Decide(call, &e.ledger)
+	return e.weigh(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why))
 }
 
 // noRoom says why nothing can be made of a call that the policy does not deny: the

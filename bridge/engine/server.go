@@ -421,7 +421,7 @@ func (e *Engine) startReread(unread bool) {
 		}
 		e.alarms.stop(c.Alarm)
 		switch {
-		case c.Phase == inflight.Done:
+		case c.Phase == inflight.Done: // its caller took it back, or is gone
 		case unread && e.auditDown: // our question did not even leave
 			e.refuseCall(c, refusal.AuditUnavailable())
 		case unread:

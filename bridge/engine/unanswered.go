@@ -390,11 +390,12 @@ func (e *Engine) withdrawAwaiting(why string, which func(*awaiting) bool) (some 
 }
 
 // cancelAwaiting ends the awaiting requests that a cancellation is about: all under an id, or
-// the one whose envelope it names too.
+// the one whose envelope it names too (as Table.Meant).
 func (e *Engine) cancelAwaiting(from string, id []byte, envelopes []string) bool {
 	meant := func(w *awaiting) bool { return w.is(from, id) }
-	if named := func(w *awaiting) bool { return w.is(from, id) && slices.Contains(envelopes, w.env.ID) }; slices.ContainsFunc(e.awaiting, named) {
-		meant = named
+	named := func(w *awaiting) bool { return meant(w) && slices.Contains(envelopes, w.env.ID) }
+	if slices.ContainsFunc(e.awaiting, named) {
+		return e.withdrawAwaiting(approval.Cancelled, named)
 	}
 	return e.withdrawAwaiting(approval.Cancelled, meant)
 }
