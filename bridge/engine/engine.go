@@ -223,7 +223,7 @@ type room struct {
 	caps    wire.Caps
 	seated  bool
 	peers   map[string]*peer
-	missing map[string]*alarm // who was missed and has not come back: when what the server has of them ends
+	missing map[string]*alarm // who was missed and has not come back: when what the server has of them ends; stopped without a seat
 	held    outgoing.Queue
 	look    *alarm // when release is due without another event
 	lookAt  time.Time
@@ -235,8 +235,8 @@ type room struct {
 
 type peer struct {
 	caps    wire.Caps
-	leaving *alarm
-	missed  bool // a roster did not have them, and nobody said that they left
+	leaving *alarm // when they are gone, unless they come back; nil: they are here
+	missed  bool   // a roster did not have them, and nobody said that they left
 }
 
 // quiet: while paused we say nothing but where we stand (WIRE 5.8).

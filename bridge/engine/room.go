@@ -98,7 +98,7 @@ func (e *Engine) renewRoster(present []wire.Participant) {
 		}
 	}
 	for _, id := range sorted(e.room.missing) {
-		if !here[id] && !e.room.missing[id].Stands() {
+		if !here[id] && !e.room.missing[id].Stands() { // stopped with the seat before this one
 			e.cancelInAMinute(id)
 		}
 	}
@@ -155,8 +155,8 @@ func (e *Engine) cancelAtOnceOrLater(id string, missed bool) {
 	e.cancelInAMinute(id)
 }
 
-// cancelInAMinute is for somebody who was missed. The link was cut, theirs perhaps too: their
-// answers wait a minute, and so does what they are of.
+// cancelInAMinute is for somebody whom a roster did not have. The link was cut, theirs perhaps too:
+// their answers wait a minute, and so does what they are of.
 func (e *Engine) cancelInAMinute(id string) {
 	e.room.missing[id] = e.alarms.set(e.now.Add(outgoing.HeldFor), func() {
 		delete(e.room.missing, id)
@@ -164,9 +164,9 @@ func (e *Engine) cancelInAMinute(id string) {
 	})
 }
 
-// missNobody: without a seat nobody can be heard to come back. Whom the next roster lacks too
-// has as long again.
-func (e *Engine) missNobody() {
+// stopGraces: without a seat nobody who was missed can be heard to come back, so that their
+// seconds, or their minute, end nothing. Whom the next roster lacks too has as long again.
+func (e *Engine) stopGraces() {
 	for _, id := range sorted(e.room.peers) {
 		if p := e.room.peers[id]; p.missed {
 			e.alarms.stop(p.leaving)
@@ -191,7 +191,7 @@ func (e *Engine) unseated(ev Unseated) {
 	}
 	e.room.seated = false
 	e.endPause()
-	e.missNobody()
+	e.stopGraces()
 	e.room.echoes = false
 	e.book.Away()
 	e.claimsLost()
