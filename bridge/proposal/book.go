@@ -10,7 +10,7 @@ import (
 // Options bound a Book.
 type Options struct {
 	Max      int           // proposals remembered at one time; default 1024, a quarter of them of one proposer
-	MaxBytes int           // bytes of those that wait for others, or that others have taken; default 32 MiB, half of them of one proposer
+	MaxBytes int           // of those that wait for others, or that others have taken; default 32 MiB, half of it for one proposer
 	Keep     time.Duration // how long one that is over is remembered; default 15 min
 }
 
@@ -37,7 +37,7 @@ type Book struct {
 	byID        map[string][]*Life // oldest first
 	runs        map[string][]*Life // by the id of the request for it, which may be that of several
 	each        map[string]int     // lives of each proposer
-	bytes       int                // of the envelopes that wait, or are kept
+	bytes       int                // of the envelopes that have room (see hold)
 	bytesOf     map[string]int     // those of each proposer
 	wake        time.Time          // before this no life changes by time alone; zero: none ever does
 	withdrawals withdrawalCount

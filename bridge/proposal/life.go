@@ -9,7 +9,7 @@ import (
 )
 
 // A Life is one proposal and what has become of it. Its fields are for reading;
-// the Book alone changes them, but for Announced.
+// the Book alone changes them, but for those of which it says that the Engine sets them.
 type Life struct {
 	Proposer, ID string // ID is that of the envelope; another proposer may use it too
 	Method, Key  string // what is proposed
@@ -35,7 +35,7 @@ type Life struct {
 	// if that is "" of our owner. The Engine sets them.
 	Said, SaidBy string
 
-	Why           string    // the proposer wants it, in its own words
+	Why           string    // the proposer wants it, in its own words; what stands beside the arguments, the Engine sets
 	Terms         Terms     // what it says of who should serve it, and until when
 	CountsRejects bool      // the proposer hears a reject as one of many
 	HearsWaiting  bool      // the proposer reads whom it waits for

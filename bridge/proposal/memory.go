@@ -26,7 +26,7 @@ func (b *Book) move(l *Life, ev event) bool {
 	if l.State == Waiting {
 		l.turnAt, l.waits = l.waits, time.Time{}
 	}
-	if l.kept == nil || to != Running && to != Claimed {
+	if l.kept == nil || to != Running && to != Claimed { // also where nothing is kept: what waited had room
 		b.dropKept(l)
 	}
 	l.State = to
@@ -88,8 +88,9 @@ func (b *Book) forget(l *Life) {
 	}
 }
 
-// hold gives the envelope of l room in place of what it has, and reports whether there is so much.
-// One proposer has half of it at the most, which is as much as the largest frame.
+// hold gives l room for an envelope, nil for none, in place of the room that it has, and reports
+// whether there is so much. One proposer has half of all at the most: by default as much as the
+// largest frame takes.
 func (b *Book) hold(l *Life, env *wire.Envelope) bool {
 	more := -l.held
 	if env != nil {

@@ -44,7 +44,7 @@ func (b *Book) reopen(l *Life) {
 	}
 	if l.State == Waiting {
 		l.waits = l.turnAt
-		b.hold(l, env) // which is what it had
+		b.hold(l, env) // there is room: dropKept gave it up just now
 		b.wakeFor(l)
 		return
 	}
