@@ -343,6 +343,16 @@ func (h *Hall) Open(t testing.TB, dir string) *socket.Server {
 	return Open(t, socket.Options{Dir: dir, ID: h.id, Inbox: h})
 }
 
+// A Hung Hall is that of a bridge that was stopped with a key, say: it takes connections, and
+// does not say who it is.
+type Hung struct{ *Hall }
+
+// Status returns when ctx ends.
+func (Hung) Status(ctx context.Context) (s inbox.Status, err error) {
+	<-ctx.Done()
+	return s, ctx.Err()
+}
+
 // Open opens a socket and serves it until the test ends.
 func Open(t testing.TB, o socket.Options) *socket.Server {
 	t.Helper()

@@ -66,8 +66,8 @@ func Dial(ctx context.Context, path string) (c *Client, err error) {
 }
 
 // All connects to every socket in dir behind which somebody lives, in the order of
-// their names, all at once: one that hangs holds up none. What dead processes left there is
-// passed over. With an error there are those that did answer.
+// their names, all at once: one that hangs keeps none from being asked. What dead processes left
+// there is passed over. With an error there are those that did answer.
 func All(ctx context.Context, dir string) ([]*Client, error) {
 	paths, err := Paths(dir)
 	if err != nil {
@@ -77,11 +77,12 @@ func All(ctx context.Context, dir string) ([]*Client, error) {
 	return all, errors.Join(failed...)
 }
 
-// lookTime is how long a bridge may take to say who it is where it will be asked again.
+// lookTime is how long bridges may take to say who they are where they will be asked again.
 const lookTime = time.Second
 
-// Others is All for who asks again and again: without those that are known by the paths of their
-// sockets, and without those that hang.
+// Others is [All] for who looks again and again: without those that are known by the paths of their
+// sockets, and without those that do not answer, which hold it up for a second at the most. The
+// error is that of [Paths].
 func Others(ctx context.Context, dir string, known func(path string) bool) ([]*Client, error) {
 	paths, err := Paths(dir)
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
@@ -90,7 +91,8 @@ func Others(ctx context.Context, dir string, known func(path string) bool) ([]*C
 	return all, err
 }
 
-// dialAll connects to all at once. What dead processes left is passed over.
+// dialAll connects to all at once. failed has a place for each path: why one that lives did not
+// answer, else nil.
 func dialAll(ctx context.Context, paths []string) (all []*Client, failed []error) {
 	all, failed = make([]*Client, len(paths)), make([]error, len(paths))
 	var dials sync.WaitGroup
