@@ -56,7 +56,7 @@ type told struct {
 	any   bool   // it has heard of it
 	done  bool   // nothing is to be said any more
 	busy  bool   // a job is on its way
-	as    string // the digest under which it has, or would not
+	as    string // the digest under which it has, or under which it was refused for good
 	ref   string // by which the channel knows what it was told
 }
 
@@ -272,12 +272,12 @@ func (s *Schedule) Done(now time.Time, j Job, r Result) (fails bool) {
 		return false
 	case r.Err == nil:
 		t.any, t.ref = true, cmp.Or(r.Ref, t.ref)
-		t.heard(j)
+		t.settle(j)
 		t.done = j.Event == Closed || c.Once
 		c.failed, c.until = 0, time.Time{}
 		return false
 	case !r.Again:
-		t.heard(j)
+		t.settle(j)
 		t.done = j.Event == Closed || !t.any // it will not have this one, whatever is said of it
 	default:
 		c.until = now.Add(c.pause(r.After))
@@ -289,8 +289,8 @@ func (s *Schedule) Done(now time.Time, j Job, r Result) (fails bool) {
 	return c.failed == 1
 }
 
-// heard notes that a job is not to be done once more.
-func (t *told) heard(j Job) {
+// settle notes that a job is not to be done once more: the channel has it, or never will.
+func (t *told) settle(j Job) {
 	if j.Event == Asked {
 		t.as = j.Digest
 	}
