@@ -279,6 +279,15 @@ func (e *Engine) described(from, via, method, tool string, arguments, beside []b
 	return call
 }
 
+// fulfilsNone reports whether a call is a proposal in the words of a dialect that has none, and
+// the policy has none fulfilled. It may have been another when the call came.
+func (e *Engine) fulfilsNone(c *inflight.Call) bool {
+	return c.Asks && e.policy.Proposals.Fulfil == "never"
+}
+
+// noFulfilment denies what the policy does not have fulfilled.
+var noFulfilment = policy.Decision{Rule: "proposals.fulfil"}
+
 // staysHere reports whether a call that has started is done without a word to the
 // server: the end of a subscription, for the client of the server may have one too,
 // and to the server both are one. It is judged as everywhere. A plan is none of the server's.

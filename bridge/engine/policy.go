@@ -108,7 +108,12 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 		e.ledger.GiveBack(c.Hold)
 	}
 	call := e.described(q.Caller, q.Via, q.Method, q.Tool, arguments, q.Beside, q.Reason)
-	d := e.weigh(call)
+	var d policy.Decision
+	if q.Method == plan.Method {
+		d = e.foresee(call)
+	} else {
+		d = e.policy.Decide(call, &e.ledger)
+	}
 	if t := e.server.tools.Tools[q.Tool]; q.Method == "tools/call" && t != nil && t.Changed() {
 		d = e.policy.Pinned(d)
 	}
@@ -120,23 +125,6 @@ func (e *Engine) decideAgain(q *approval.Question, arguments []byte) policy.Deci
 	}
 	return d
 }
-
-// weigh is what the rules say of a call, or of all calls that a plan covers.
-func (e *Engine) weigh(call policy.Call) policy.Decision {
-	if call.Method == plan.Method {
-		return e.foresee(call)
-	}
-	return e.policy.Decide(call, &e.ledger)
-}
-
-// fulfilsNone reports whether a call is a proposal in the words of a dialect that has none, and
-// the policy has none fulfilled. It may have been another when the call came.
-func (e *Engine) fulfilsNone(c *inflight.Call) bool {
-	return c.Asks && e.policy.Proposals.Fulfil == "never"
-}
-
-// noFulfilment denies what the policy does not have fulfilled.
-var noFulfilment = policy.Decision{Rule: "proposals.fulfil"}
 
 // covers reports whether those who agreed under some terms are enough for
 // others too.

@@ -235,12 +235,16 @@ func (e *Engine) admit(c *inflight.Call) {
 	}
 }
 
-// decision is what the policy says of a call.
+// decision is what the policy says of a call, or of all calls that a plan covers.
 func (e *Engine) decision(c *inflight.Call) policy.Decision {
 	if e.fulfilsNone(c) {
 		return noFulfilment
 	}
-	return e.weigh(e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why))
+	call := e.described(c.From, c.Via(), c.Method, c.Named(), c.Args, c.Beside, c.Why)
+	if c.Method == plan.Method {
+		return e.foresee(call)
+	}
+	return e.policy.Decide(call, &e.ledger)
 }
 
 // noRoom says why nothing can be made of a call that the policy does not deny: the
