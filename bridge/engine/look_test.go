@@ -233,9 +233,9 @@ func TestTheEndOfARequestThatLooksIsNotThatOfAnotherOfItsID(t *testing.T) {
 	}
 }
 
-// What was asked for in the words of a dialect without proposals is none that may be served, where the
-// policy says meanwhile that none is.
-func TestNothingIsFulfilledThatNeverMayMeanwhileLinksAreFollowed(t *testing.T) {
+// The policy may say that nothing is fulfilled any more while the links of a proposal's paths are followed: one in
+// the words of a dialect without proposals ran as a call then.
+func TestWhatIsNotFulfilledAnyMoreDoesNotRunOnceItIsLookedUp(t *testing.T) {
 	s := askingStageWith(t, lookup(t, "mew/v0.4"), Config{Policy: rules(t, planRules), ToolsRequest: true})
 	s.plans("p1", docsPlan)
 	s.agreed(yes)
