@@ -92,15 +92,15 @@ func isOwed(r *record.Record) bool {
 	return r.Final() || r.Event == record.Revoked
 }
 
-// owe keeps what is owed of a batch that could not be written, and the starts without which the
-// ends of some calls would have none. well: the log is, by now.
+// owe keeps what is owed of a batch that could not be written, and all that is of the calls that
+// ran, whose ends would have neither leave nor start. well: the log is, by now.
 func (j *journal) owe(b *batch, ran []string, well bool) {
 	if j.tries = b.tries + 1; !well {
 		j.tries = 0
 	}
 	if j.tries < enoughTries {
 		j.deferred = append(j.deferred, slices.DeleteFunc(b.records, func(r *record.Record) bool {
-			return !isOwed(r) && !(isStart(r) && slices.Contains(ran, r.Call))
+			return !isOwed(r) && !slices.Contains(ran, r.Call)
 		})...)
 	}
 }

@@ -38,3 +38,26 @@ func TestAPlanThatBeganIsOnRecordWhenTheLogIsWell(t *testing.T) {
 		t.Errorf("on record is %q", log.kept)
 	}
 }
+
+// What ends a subscription here runs without a line, and so began when its leave could not be put
+// on record: then the log had a start without it, and did not verify.
+func TestWhatStaysHereIsOnRecordWithItsLeaveWhenTheLogIsWell(t *testing.T) {
+	st, w, log := newGround(t, "mcpx/v0.1", "version: 1\ndefault: allow\n"), &surroundings{}, &flakyLog{}
+	s := New(Options{Engine: engine.Config{Policy: st.policy, NewID: st.newID, Hosted: true, Random: func() [16]byte { return [16]byte{} }}, Audit: log})
+	s.Bind(w, w)
+	s.SeatTaken(st.dialect, wire.Welcome{You: wire.Participant{ID: "fs"}, Peers: []wire.Participant{{ID: "bob"}}})
+	raise(t, s, w)
+	e, err := st.dialect.Decode([]byte(`{"protocol":"mcpx/v0.1","id":"e1","ts":"x","from":"bob","to":["fs"],"kind":"mcp/request:resources/unsubscribe:file:///a",` +
+		`"payload":{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe","params":{"uri":"file:///a"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.fails = 1
+	s.Received(&e)
+	s.Flush()
+	for _, event := range []string{"decided", "started", "ended"} {
+		if log.count(`"event":"`+event+`"`, `"call":`) != 1 || log.fails > 0 {
+			t.Errorf("%s: on record is %q", event, log.kept)
+		}
+	}
+}
