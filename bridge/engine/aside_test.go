@@ -306,3 +306,23 @@ func TestTheMinuteOfOneWhoIsMissedStandsStillWithoutASeat(t *testing.T) {
 		}
 	}
 }
+
+// Nor is one whose leave was heard of, and not their coming back.
+func TestNobodyIsGoneWhoWasHeardToLeaveAndNotToComeBack(t *testing.T) {
+	s := askingStage(t, lookup(t, "mew/v0.4"), planRules)
+	s.write()
+	s.question()
+	s.do(Arrived{&wire.Envelope{Kind: wire.Presence, From: "system:gateway", Payload: []byte(`{"event":"leave","participant":{"id":"bob"}}`)}})
+	s.pass(leaveGrace - time.Second)
+	s.do(Unseated{})
+	s.pass(2 * time.Second)
+	s.seatWith("alice", "bob", "carol", "mallory")
+	q, asked := s.maybeQuestion()
+	if !asked {
+		t.Fatal("nobody is asked any more")
+	}
+	s.answers(q.to, q, true, yes)
+	if s.asked() != 1 {
+		t.Error("it does not run")
+	}
+}

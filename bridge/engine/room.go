@@ -168,7 +168,7 @@ func (e *Engine) cancelInAMinute(id string) {
 // seconds, or their minute, end nothing. Whom the next roster lacks too has as long again.
 func (e *Engine) stopGraces() {
 	for _, id := range sorted(e.room.peers) {
-		if p := e.room.peers[id]; p.missed {
+		if p := e.room.peers[id]; p.leaving != nil {
 			e.alarms.stop(p.leaving)
 			p.leaving, p.missed = nil, false
 			e.tellOf(id)
