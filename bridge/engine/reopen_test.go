@@ -316,3 +316,37 @@ func TestWhatComesBackStillSaysWhy(t *testing.T) {
 		s.has(s.questionTo("alice").params, "the release is due")
 	}
 }
+
+// The gateway calls us otherwise than before, as it has our old connection still. What that one
+// does, or who has the name now, is not what we do.
+func TestWhoHasOurOldNameReopensNothingThatRunsHere(t *testing.T) {
+	for what, happens := range map[string]func(s *stage){
+		"leaves": func(s *stage) {
+			s.goes2("fs")
+			s.pass(leaveGrace)
+		},
+		"is not there": func(s *stage) {
+			s.goes2("fs")
+			s.absent("system:gateway", "")
+		},
+		"refuses it": func(s *stage) {
+			s.echo(&wire.Envelope{ID: "a1", TS: "2026-01-01T00:00:00Z", From: "fs", To: []string{"carol"}, Kind: wire.Response, Corr: []string{"r1"}, Method: "tools/call", Key: "read_file", Payload: []byte(refusesR1)})
+		},
+	} {
+		s := proposalStage(t, "mew/v0.4", "fulfil: ask, broadcast: true")
+		s.proposes("bob", "p1", "", "read_file", path, "")
+		s.question()
+		s.frameTo("carol", "fs", "r1", "p1", "read_file", path)
+		if s.asked() != 1 {
+			t.Fatalf("carol's request does not run: %q", s.frames)
+		}
+		caps := s.engine.room.caps
+		s.do(Unseated{})
+		s.do(Seated{s.dialect, wire.Welcome{You: wire.Participant{ID: "fs2", Caps: caps}, Peers: []wire.Participant{{ID: "alice"}, {ID: "bob"}, {ID: "carol"}, {ID: "fs"}}}})
+		s.frames = nil
+		happens(s)
+		if _, is := s.maybeQuestion(); is || s.noted(record.Reopened, "") {
+			t.Errorf("whoever is called fs now %s: alice is asked to have it run again", what)
+		}
+	}
+}

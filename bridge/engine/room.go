@@ -433,7 +433,7 @@ func (e *Engine) unheard(f wire.Fault, ours bool) {
 		switch {
 		case absent && !e.believed(): // nor is it known who says so, nor who is here
 		case absent:
-			e.queueBook(e.book.Nobody(id, e.room.me))
+			e.queueBook(e.book.Nobody(id))
 		case ours:
 			e.queueDesk(e.desk.Unreachable(e.now, id))
 		}

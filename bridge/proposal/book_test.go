@@ -514,7 +514,7 @@ func TestWhatOthersTakeAndDoNotDoComesBack(t *testing.T) {
 	q := d.offer("bob", "qq", us, func(p *Proposed) { p.Lacks = "git" })
 	d.expect("reject qq incapable")
 	d.do(d.book.Taken(q, Run{ID: "s1", By: "mallory", Runner: "me"}))
-	d.do(d.book.Nobody("s1", "me2")) // we have another id by now
+	d.do(d.book.Nobody("s1"))
 	d.expect("taken qq", "unfulfilled qq")
 }
 
@@ -567,7 +567,7 @@ func TestWhatComesBackTooLateIsOver(t *testing.T) {
 	p = d.offer("bob", "p", nil, nil)
 	d.do(d.book.Taken(p, Run{ID: "r1", By: "mallory", Runner: "a"}))
 	d.book.KeepEnvelope(p, &wire.Envelope{Payload: []byte(`{"method":"tools/call"}`)})
-	d.do(d.book.Nobody("r1", "me"))
+	d.do(d.book.Nobody("r1"))
 	d.expect("consider p", "taken p", "unfulfilled p")
 }
 

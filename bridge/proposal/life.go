@@ -222,6 +222,10 @@ func (l *Life) isFor(who string) bool {
 // of something of theirs that has the same id.
 func (l *Life) hears(to []string) bool { return len(to) == 0 || slices.Contains(to, l.Proposer) }
 
+// runsAt reports whether the request that counts is another participant's to serve. Somebody may have
+// the name that we had when ours was made.
+func (l *Life) runsAt(who string) bool { return l.Runner == who && !l.here }
+
 // othersFirst returns when others than the preferred may serve it, and whether they may at
 // all. An exclusive proposal waits until then in any case; another one only until all the
 // preferred have refused.

@@ -194,7 +194,7 @@ func (b *Book) Answered(who string, to, refers []string, how Result, direct bool
 	b.begin()
 	for _, id := range refers {
 		for _, l := range b.runs[id] { // several may make requests of one id
-			if l.Runner != who || !l.hears(to) && !slices.Contains(to, l.By) {
+			if !l.runsAt(who) || !l.hears(to) && !slices.Contains(to, l.By) {
 				continue
 			}
 			if how == Served || !l.reused.Same && (len(to) > 0 || !l.reused.Any) {
@@ -220,12 +220,12 @@ func (b *Book) Answered(who string, to, refers []string, how Result, direct bool
 
 // Nobody: the gateway says that nobody was there for a request. It may speak of another
 // frame of that id, so that says nothing of whom we know to be here, nor of who makes the
-// request of themselves (FINDINGS A8). me is our participant id.
-func (b *Book) Nobody(run, me string) []Act {
+// request of themselves (FINDINGS A8).
+func (b *Book) Nobody(run string) []Act {
 	b.begin()
 	for _, l := range slices.Clone(b.runs[run]) {
 		runner, listed := b.others[l.Runner]
-		here := listed && !runner.leaving || l.Runner == me
+		here := listed && !runner.leaving || l.here
 		if (l.State == Running || l.State == Claimed) && l.Runner != l.By && !here {
 			b.end(l, Unserved)
 		}

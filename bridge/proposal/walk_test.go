@@ -72,7 +72,7 @@ func walk(t *testing.T, r *rand.Rand) {
 			d.book.Requested(who(), id())
 			d.do(d.book.Answered(who(), nil, []string{id()}, Result(r.IntN(3)), true))
 		case 14:
-			d.do(d.book.Nobody(id(), "me"))
+			d.do(d.book.Nobody(id()))
 		case 16:
 			d.book.SetHere(who(), wire.Caps{})
 		case 17:

@@ -19,7 +19,7 @@ func (b *Book) Left(who string, sure bool) []Act {
 			b.dropKept(l) // nor does it come back
 		}
 		switch {
-		case l.State != Running || l.Runner != who:
+		case l.State != Running || !l.runsAt(who):
 		case !sure:
 			b.do(Noted{Life: l, Event: record.Security, Reason: "leave_unverified", By: who})
 		case l.doubted:
