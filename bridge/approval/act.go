@@ -153,6 +153,7 @@ const (
 	Cooldown            = "cooldown"
 	TimedOut            = "expired"
 	PolicyDenied        = "policy_denied"
+	Revoked             = "revoked" // the yes that was remembered, before the call started
 	ToolChanged         = "tool_changed"
 	ShuttingDown        = "shutting_down"
 	CallerLeft          = "caller_left"

@@ -183,6 +183,30 @@ func TestALastingYesEndsWhenItIsTakenBack(t *testing.T) {
 	})
 }
 
+// A call that a yes of before allows waits for the disk as that is taken back. It started all the same.
+func TestWhatWaitsToStartByAYesThatIsTakenBackDoesNotStart(t *testing.T) {
+	for _, taken := range []bool{true, false} {
+		inEachLife(t, func(t *testing.T, s *stage) {
+			s.synced = false
+			s.again()
+			if len(s.tickets) != 1 || s.asked() != 0 {
+				t.Fatalf("it does not wait: %q", s.frames)
+			}
+			g := s.engine.Grants(s.now)[0]
+			if taken {
+				s.do(Revoked{g.ID})
+			}
+			s.do(Synced{Ticket: s.tickets[0]})
+			if ran := s.asked() == 1; ran == taken {
+				t.Errorf("taken back %v: it runs %v", taken, ran)
+			}
+			if taken {
+				s.has(s.only(), `"reason":"revoked"`, `"executed":"no"`)
+			}
+		})
+	}
+}
+
 func TestALastingYesEndsOnItsDay(t *testing.T) {
 	inEachLife(t, func(t *testing.T, s *stage) {
 		s.now = s.engine.Grants(s.now)[0].Until

@@ -357,6 +357,10 @@ func (e *Engine) startAgreed(c *inflight.Call) {
 	if !bytes.Equal(e.besideNow(c), c.Beside) {
 		reason = approval.ToolChanged
 	}
+	if c.Revoked { // by nobody who agreed
+		e.refuseUnstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: approval.Revoked}))
+		return
+	}
 	if reason != "" {
 		e.refuseCall(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: reason, By: s.By}))
 		return

@@ -31,10 +31,9 @@ func (e *Engine) ownerSaid(ev Event) {
 func (e *Engine) revoke(id string) {
 	for _, g := range e.desk.Grants(e.now) {
 		if g.ID == id {
-			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: id})
+			e.endGrant(g, "")
 		}
 	}
-	e.desk.Revoke(id)
 }
 
 // While the bridge is halted nothing is given to the server for anybody: what comes is refused

@@ -30,8 +30,20 @@ func (e *Engine) remember(ev Synced) {
 		if slices.ContainsFunc(e.desk.Grants(e.now), func(o approval.Grant) bool { return o.ID == g.ID }) { // or it was revoked meanwhile
 			e.do(Remember{*g})
 		}
-	} else if e.desk.Revoke(g.ID) {
-		e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: auditReason})
+	} else {
+		e.endGrant(*g, auditReason)
+	}
+}
+
+// endGrant ends a yes that is remembered, and puts that on record. What it allowed and has not started
+// does not start any more.
+func (e *Engine) endGrant(g approval.Grant, why string) {
+	if !e.desk.Revoke(g.ID) {
+		return
+	}
+	e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
+	for _, c := range e.calls.Unstarted() {
+		c.Revoked = c.Revoked || c.Agreed != nil && c.Agreed.Used != nil && c.Agreed.Used.ID == g.ID
 	}
 }
 
@@ -437,8 +449,7 @@ func (e *Engine) beginPlan(c *inflight.Call, id []byte) []byte {
 func (e *Engine) endPlans(why string) {
 	for _, g := range e.desk.Grants(e.now) {
 		if g.Ahead() {
-			e.desk.Revoke(g.ID)
-			e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
+			e.endGrant(g, why)
 		}
 	}
 }

@@ -48,6 +48,7 @@ type checker struct {
 	given      map[string]*planned // by plans, by the id on record
 	kept       map[string]bool     // which of them were read back when this life began
 	ungiven    map[string]bool     // grants of this life that ended because the disk did not take the yes
+	revokedAt  time.Duration       // when a yes that lasts was taken back last
 	takenBack  map[string]bool     // grants of which this life has yet to put on record that they are taken back
 	books      []*rulebook         // in force, one after the other
 	listedLife int                 // of the server that listed its tools last

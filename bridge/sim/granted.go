@@ -108,12 +108,14 @@ func (c *checker) remember(cl *claim, r record.Record) {
 
 func (c *checker) revoked(id string) {
 	delete(c.given, id)
+	c.revokedAt = c.w.now
 	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
 }
 
 // lastsNoMore hears that a yes that was to last does not. Where the disk did not take it, nobody has given it (AI-13).
 func (c *checker) lastsNoMore(r record.Record) {
 	c.takenBack[r.Grant] = true
+	c.revokedAt = c.w.now
 	if r.Reason == "audit_unavailable" && c.w.log.failedSince(c.w.now) {
 		c.ungiven[r.Grant] = true
 	}

@@ -65,6 +65,7 @@ type Call struct {
 	Question  string            // that was put about it; "" if none was
 	Digest    string            // of that, the short form
 	Agreed    *approval.Settled // what was said to it; nil if nobody was asked
+	Revoked   bool              // that was a yes of before, which was taken back since
 	Reminders int               // how often its caller was told to wait
 
 	Inside []plan.Place // where what was looked up found no link that leads out
