@@ -201,7 +201,7 @@ func TestWhatWaitsToStartByAYesThatIsTakenBackDoesNotStart(t *testing.T) {
 				t.Errorf("taken back %v: it runs %v", taken, ran)
 			}
 			if taken {
-				s.has(s.only(), `"reason":"revoked"`, `"executed":"no"`)
+				s.has(s.only(), `"reason":"revoked"`, `"executed":"no"`, "has been taken back before it started")
 			}
 		})
 	}

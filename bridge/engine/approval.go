@@ -307,6 +307,8 @@ func refusedBy(s approval.Settled) string {
 		return "was not approved: the answer of " + who + " is no clear yes"
 	case approval.InvalidModification:
 		return "was not approved: it cannot be changed as " + who + " wants it"
+	case approval.Revoked:
+		return "was allowed by a yes that was remembered, and has been taken back before it started"
 	case approval.InvalidDelegation:
 		return "was not approved: it cannot be passed on as " + who + " wants it"
 	}
@@ -358,7 +360,7 @@ func (e *Engine) startAgreed(c *inflight.Call) {
 		reason = approval.ToolChanged
 	}
 	if c.Revoked { // by nobody who agreed
-		e.refuseUnstarted(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: approval.Revoked}))
+		e.refuseCall(c, e.unapproved(c, approval.Settled{ID: s.ID, Reason: approval.Revoked}))
 		return
 	}
 	if reason != "" {
