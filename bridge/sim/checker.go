@@ -48,7 +48,7 @@ type checker struct {
 	given      map[string]*planned // by plans, by the id on record
 	kept       map[string]bool     // which of them were read back when this life began
 	ungiven    map[string]bool     // grants of this life that ended because the disk did not take the yes
-	revokedAt  time.Duration       // when a yes that lasts was taken back last
+	revokedNow map[string]bool     // grants that were taken back in this life
 	takenBack  map[string]bool     // grants of which this life has yet to put on record that they are taken back
 	books      []*rulebook         // in force, one after the other
 	listedLife int                 // of the server that listed its tools last
@@ -87,6 +87,7 @@ func (c *checker) forget() {
 	c.halting = halting{haltedBy: map[*claim]bool{}}
 	c.asks, c.newest, c.questions, c.names, c.local = map[string]*asked{}, map[string]string{}, map[string]*claim{}, map[string]*claim{}, map[string]string{}
 	c.given, c.ungiven, c.takenBack, c.drafts = map[string]*planned{}, map[string]bool{}, map[string]bool{}, map[string]draft{}
+	c.revokedNow = map[string]bool{}
 	c.askOrder, c.grants, c.stop, c.met, c.letters = nil, nil, false, false, map[*byte]*letter{}
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.firstSure = map[string]string{}

@@ -38,6 +38,7 @@ type claim struct {
 	passed   []string
 	vias     []string        // by which way it was asked for, as far as can be said
 	refusing map[string]bool // of a proposal: who will not serve it
+	byGrant  string          // the yes that lasts, or the plan, by which it is allowed
 	settled  *grant          // because of which nobody should be asked
 	digests  []string        // that were shown for it
 

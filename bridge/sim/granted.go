@@ -108,16 +108,21 @@ func (c *checker) remember(cl *claim, r record.Record) {
 
 func (c *checker) revoked(id string) {
 	delete(c.given, id)
-	c.revokedAt = c.w.now
 	c.grants = slices.DeleteFunc(c.grants, func(g grant) bool { return g.id == id })
 }
 
 // lastsNoMore hears that a yes that was to last does not. Where the disk did not take it, nobody has given it (AI-13).
 func (c *checker) lastsNoMore(r record.Record) {
-	c.takenBack[r.Grant] = true
-	c.revokedAt = c.w.now
+	c.takenBack[r.Grant], c.revokedNow[r.Grant] = true, true
 	if r.Reason == "audit_unavailable" && c.w.log.failedSince(c.w.now) {
 		c.ungiven[r.Grant] = true
+	}
+}
+
+// startsByGrant hears that a claim starts, which it may not by a yes that was taken back since it counted.
+func (c *checker) startsByGrant(cl *claim) {
+	if c.revokedNow[cl.byGrant] {
+		c.blame("AI-18", "%v starts by the grant %s, which was taken back before", cl, cl.byGrant)
 	}
 }
 

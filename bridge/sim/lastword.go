@@ -24,7 +24,7 @@ var refusals = map[int]refusalRule{
 	-32601: func(c *checker, cl *claim) bool { return !cl.perfect || cl.asks && c.everNever(cl) },
 	-32602: (*checker).mayBeWrong,
 	-31001: func(c *checker, cl *claim) bool {
-		return cl.noes > 0 || cl.modified || cl.allowed && len(cl.votes) == 0 && c.revokedAt >= cl.heardAt // by a yes that was taken back since
+		return cl.noes > 0 || cl.modified || c.revokedNow[cl.byGrant]
 	},
 	-31002: (*checker).mayBeLate,
 	-31003: (*checker).mayHaveNobody,

@@ -46,6 +46,7 @@ func (c *checker) emitted(r record.Record) {
 		c.decided(cl, r)
 	case record.Started:
 		c.starts(cl)
+		c.startsByGrant(cl)
 		c.begins(cl, r)
 	case record.Ended:
 		cl.over = cl.over || !cl.started
@@ -110,7 +111,10 @@ func (c *checker) decided(cl *claim, r record.Record) {
 	if cl.allowed || cl.denied {
 		c.blame("AI-5", "%v is decided twice", cl)
 	}
-	cl.allowed, cl.allowedAt = true, c.w.now
+	cl.allowed, cl.allowedAt, cl.byGrant = true, c.w.now, ""
+	if r.Keep == "" {
+		cl.byGrant = r.Grant
+	}
 	c.looking.count++
 	cl.allowedOrder = c.looking.count
 	if c.tooEarly(cl) {
