@@ -71,15 +71,13 @@ func (j *journal) told(all []*record.Record) {
 	j.room = all[:0]
 }
 
-// repay puts what is deferred into the batch in hand, and reports whether there was any. It is
-// at most as much as there were calls, and yeses remembered, when records began to fail.
-func (j *journal) repay() bool {
-	if len(j.deferred) == 0 {
-		return false
+// repay puts what is deferred into the batch in hand, before all else. It is at most as much as
+// there were calls, and yeses remembered, when records began to fail.
+func (j *journal) repay() {
+	if len(j.deferred) > 0 {
+		j.records = append(j.deferred, j.records...)
+		j.deferred, j.batch.tries = nil, j.tries
 	}
-	j.records = append(j.deferred, j.records...)
-	j.deferred, j.batch.tries = nil, j.tries
-	return true
 }
 
 // enoughTries is how often in a row what is owed is put into a log that fails and says each

@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
@@ -8,9 +10,9 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-// A plan counts from its yes, which is on the disk. That it began could not be put on record: then
-// the log said that the plan was rejected.
-func TestAPlanThatBeganIsOnRecordWhenTheLogIsWell(t *testing.T) {
+// plannedShell is a sidecar with a plan that a person has just agreed to, whose yes is not on the disk yet.
+func plannedShell(t *testing.T) (*Sidecar, *heldSync) {
+	t.Helper()
 	st, w, log := newGround(t, "mcpx/v0.1", "version: 1\ndefault: ask\nasks: {default: {of: [local], remember: [once, session]}}\n"), &surroundings{}, &heldSync{syncs: make(chan func(error), 1)}
 	s := New(Options{Engine: engine.Config{Policy: st.policy, NewID: st.newID, Local: true, Random: func() [16]byte { return [16]byte{} }}, Audit: log})
 	s.Bind(w, w)
@@ -28,6 +30,13 @@ func TestAPlanThatBeganIsOnRecordWhenTheLogIsWell(t *testing.T) {
 	}
 	q, _ := s.View(asked[0].ID, true)
 	s.Decide(approval.Answer{Who: approval.Who{Door: approval.Local}, Question: q.ID, Digest: q.Digest, Result: []byte(`{"action":"accept","content":{"approve":true}}`)})
+	return s, log
+}
+
+// A plan counts from its yes, which is on the disk. That it began could not be put on record: then
+// the log said that the plan was rejected.
+func TestAPlanThatBeganIsOnRecordWhenTheLogIsWell(t *testing.T) {
+	s, log := plannedShell(t)
 	log.fails = 1
 	log.ends(nil)
 	s.Flush()
@@ -35,6 +44,30 @@ func TestAPlanThatBeganIsOnRecordWhenTheLogIsWell(t *testing.T) {
 		t.Fatalf("%d plans count", n)
 	}
 	if log.count(`"event":"rejected"`) > 0 || log.count(`"event":"started"`) != 1 || log.count(`"event":"ended"`, `"executed":"yes"`) != 1 {
+		t.Errorf("on record is %q", log.kept)
+	}
+}
+
+// The log is well some time before we hear of that, and takes what comes meanwhile: a halt that
+// came then stood before the start of a plan from before it, so that the log did not verify.
+func TestWhatIsOwedGoesBeforeWhatAWellLogTakes(t *testing.T) {
+	s, log := plannedShell(t)
+	log.fails, log.meanwhile = 1, func() { log.down = true }
+	log.ends(nil)
+	s.Flush()
+	if !log.down || log.fails > 0 || log.count(`"event":"started"`) != 0 {
+		t.Fatalf("on record is %q", log.kept)
+	}
+	log.down = false
+	s.Handle(engine.Halt{By: "local"})
+	s.Flush()
+	log.ends(nil)
+	s.Handle(engine.AuditUp{})
+	s.Flush()
+	at := func(event string) int {
+		return slices.IndexFunc(log.kept, func(r string) bool { return strings.Contains(r, `"event":"`+event+`"`) })
+	}
+	if started, halted := at("started"), at("halted"); started < 0 || halted < started || log.count(`"event":"started"`) != 1 {
 		t.Errorf("on record is %q", log.kept)
 	}
 }

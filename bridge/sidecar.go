@@ -137,9 +137,7 @@ func (s *Sidecar) step(ev engine.Event) {
 	case engine.Seated, engine.Unseated:
 		s.seats++
 	case engine.AuditUp:
-		if s.journal.repay() {
-			s.staged.Store(true)
-		}
+		s.staged.Store(true) // what is owed goes now, if it has not gone before
 	}
 	for _, f := range s.engine.Step(s.o.Now(), ev) {
 		if failed := s.carryOut(f); failed != nil {
@@ -230,11 +228,15 @@ func (s *Sidecar) Flush() {
 func (s *Sidecar) flushBatch() {
 	s.flushing.Lock()
 	for s.staged.Swap(false) {
+		failed := s.auditErr() // once for both: what a log that is well by now would take stands behind what is owed
 		s.mu.Lock()
+		if failed == nil {
+			s.journal.repay()
+		}
 		b := s.journal.batch
 		s.journal.batch = s.spare
 		s.mu.Unlock()
-		if s.spare = (batch{}); s.commit(b) {
+		if s.spare = (batch{}); s.commit(b, failed) {
 			s.spare = b.emptied()
 		}
 		if s.news.Load() {
@@ -254,11 +256,22 @@ func (s *Sidecar) tellNews() {
 	}
 }
 
-// commit writes the records and then, only if that went well, lets the rest leave. It
-// reports whether b is done with.
-func (s *Sidecar) commit(b batch) (done bool) {
+// auditErr is why nothing can be put on record, nil if it can, or need not be.
+func (s *Sidecar) auditErr() error {
+	if s.o.Audit == nil {
+		return nil
+	}
+	return s.o.Audit.Err()
+}
+
+// commit writes the records, unless the log had failed already, and then, only if that went
+// well, lets the rest leave. It reports whether b is done with.
+func (s *Sidecar) commit(b batch, err error) (done bool) {
 	if s.o.Audit != nil && len(b.records) > 0 {
-		if err := s.o.Audit.Append(s.script.of(b.records)...); err != nil {
+		if err == nil {
+			err = s.o.Audit.Append(s.script.of(b.records)...)
+		}
+		if err != nil {
 			s.unrecorded(b, false, err)
 			return false
 		}
