@@ -111,17 +111,18 @@ func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outco
 
 // Answer answers a question, with the result that is made for it, and takes it away. It
 // is taken first, so that no question is answered twice; if the answer cannot be sent it
-// is put back. Its errors are those of Decide.
+// is put back, unless it has ended meanwhile. Its errors are those of Decide.
 func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.Outcome, error) {
-	a := s.take(func(a *Question) bool { return a.View.ID == id })
+	a, answer := s.takeToAnswer(id)
 	if a == nil {
 		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
 	}
-	answer := s.sends(a)
 	err := s.c.Reply(&wire.Envelope{From: a.From, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
-		s.forget(answer)
-		s.putBack(a)
+		if ended := s.putBack(a, answer); ended != "" {
+			s.Post(inbox.Event{Event: "closed", ID: id, Because: ended})
+			err = &inbox.Refusal{Reason: inbox.Unknown}
+		}
 		return inbox.Outcome{}, err
 	}
 	s.Post(inbox.Event{Event: "closed", ID: id, Because: inbox.Answered})
@@ -129,14 +130,18 @@ func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.
 	return inbox.Outcome{Outcome: inbox.Sent}, nil
 }
 
-// sends keeps that a question is being answered: the asker may say how it ended before we have
-// said that our answer was sent.
-func (s *ApprovalInbox) sends(a *Question) *sentAnswer {
-	answer := &sentAnswer{id: a.View.ID, from: a.From, rpc: a.rpc}
+// takeToAnswer takes a question away and keeps that it is being answered: the asker may say how
+// it ended before we have said that our answer was sent. It returns nil if there is none.
+func (s *ApprovalInbox) takeToAnswer(id string) (*Question, *sentAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	a := s.takeLocked(func(a *Question) bool { return a.View.ID == id })
+	if a == nil {
+		return nil, nil
+	}
+	answer := &sentAnswer{id: a.View.ID, from: a.From, rpc: a.rpc}
 	s.sent = append(s.sent[max(len(s.sent)-maxElicited+1, 0):], answer)
-	return answer
+	return a, answer
 }
 
 func (s *ApprovalInbox) wasSent(answer *sentAnswer) {
@@ -176,16 +181,30 @@ func (s *ApprovalInbox) ended(answer *sentAnswer, because string) {
 func (s *ApprovalInbox) forget(answer *sentAnswer) (had bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.forgetLocked(answer)
+}
+
+func (s *ApprovalInbox) forgetLocked(answer *sentAnswer) (had bool) {
 	n := len(s.sent)
 	s.sent = slices.DeleteFunc(s.sent, func(a *sentAnswer) bool { return a == answer })
 	return len(s.sent) < n
 }
 
-func (s *ApprovalInbox) putBack(a *Question) {
+// putBack opens a question again whose answer could not be sent. If it has ended since it was
+// taken it stays away, and putBack says why.
+func (s *ApprovalInbox) putBack(a *Question, answer *sentAnswer) (ended string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forgetLocked(answer)
+	switch {
+	case answer.because != "":
+		return takenBack(answer.because)
+	case slices.ContainsFunc(s.open, func(other *Question) bool { return other.Key == a.Key }):
+		return putAgain
+	}
 	s.open = append(s.open, a)
 	a.timer.Reset(time.Until(a.View.Deadline))
+	return ""
 }
 
 // Question is the open question of that id, nil if there is none.
@@ -208,6 +227,10 @@ func (s *ApprovalInbox) all() []*Question {
 func (s *ApprovalInbox) take(is func(*Question) bool) *Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.takeLocked(is)
+}
+
+func (s *ApprovalInbox) takeLocked(is func(*Question) bool) *Question {
 	i := slices.IndexFunc(s.open, is)
 	if i < 0 {
 		return nil
@@ -255,6 +278,9 @@ func (s *ApprovalInbox) initializeResult(e *wire.Envelope) []byte {
 		jsonrpc.AppendQuote(nil, s.c.opt.Version), []byte(`}}`))
 }
 
+// putAgain is why a question ended that has another in its place.
+const putAgain = "it was put again"
+
 var errTooMany = errors.New("too many questions of yours are open already")
 
 // takeQuestion takes a question. If the same participant puts it again, it replaces the
@@ -271,7 +297,7 @@ func (s *ApprovalInbox) takeQuestion(e *wire.Envelope, id []byte) error {
 	q.View.ID = newID()
 	a := &Question{Elicited: *q, From: e.From, env: e.ID, rpc: id, bytes: len(params)}
 	is := func(other *Question) bool { return other.View.ID == a.View.ID }
-	s.end("it was put again", func(other *Question) bool { return other.Key == a.Key })
+	s.end(putAgain, func(other *Question) bool { return other.Key == a.Key })
 	if !s.add(a, is) {
 		return errTooMany
 	}
@@ -340,13 +366,17 @@ func (s *ApprovalInbox) cancelled(e *wire.Envelope) {
 	is := func(a *Question) bool { return a.From == e.From && bytes.Equal(a.rpc, id) }
 	reason, _ := jsonrpc.Unquote(rawjson.At(e.Message.Get(jsonrpc.Params), "/reason"))
 	reason = fmt.Sprintf("%.200s", reason)
-	s.outcome(cmp.Or(reason, "withdrawn"), e.From, id)
-	switch {
-	case approval.Ours(reason):
-	case reason != "":
-		reason = "withdrawn: " + reason
-	default:
-		reason = "withdrawn"
+	reason = cmp.Or(reason, withdrawn)
+	s.outcome(reason, e.From, id)
+	s.end(takenBack(reason), is)
+}
+
+const withdrawn = "withdrawn"
+
+// takenBack is why a question ended, by what its asker says of that.
+func takenBack(reason string) string {
+	if reason == withdrawn || approval.Ours(reason) {
+		return reason
 	}
-	s.end(reason, is)
+	return withdrawn + ": " + reason
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
@@ -158,8 +159,8 @@ func TestWhatCameOfAnAnswerIsHeard(t *testing.T) {
 	if err := s.takeQuestion(e, []byte(`"1"`)); err != nil {
 		t.Fatal(err)
 	}
-	a := s.take(func(*Question) bool { return true })
-	s.wasSent(s.sends(a))
+	a, answer := s.takeToAnswer(s.all()[0].View.ID)
+	s.wasSent(answer)
 	for e := range s.Watch(t.Context()) {
 		if e == (inbox.Event{}) {
 			s.cancelled(cancelled(t, "mallory", "1"))
@@ -252,5 +253,30 @@ func TestAFormThatWantsActionGetsIt(t *testing.T) {
 	}
 	if _, err := s.Decide(t.Context(), inbox.Decision{ID: v.ID, Digest: "00000000", Result: []byte("{}")}); err == nil || isUnknown(err) {
 		t.Errorf("another digest: %v", err)
+	}
+}
+
+// A question that ended, or was put again, while its answer could not be sent was put back: it
+// stood until its deadline, beside the one that had taken its place, and took answers for nothing.
+func TestAQuestionThatEndedWhileItsAnswerFailedWasPutBack(t *testing.T) {
+	for name, meanwhile := range map[string]func(*ApprovalInbox){
+		"it was cancelled": func(s *ApprovalInbox) { s.cancelled(cancelled(t, "fs", "1")) },
+		"it was put again": func(s *ApprovalInbox) { s.pose(t, elicitation(t, "fs", "2", "e7")) },
+		"nothing happened": func(*ApprovalInbox) {},
+	} {
+		s := &ApprovalInbox{}
+		New(&localgateway.Connector{}, Options{Approvals: s}) // which has no seat, so nothing can be sent
+		if err := s.takeQuestion(elicitation(t, "fs", "1", "e7"), []byte(`"1"`)); err != nil {
+			t.Fatal(err)
+		}
+		id := s.all()[0].View.ID
+		_, err := s.Answer(id, func(*Question) []byte { meanwhile(s); return []byte("{}") })
+		if err == nil {
+			t.Fatal("it was sent")
+		}
+		ended := name != "nothing happened"
+		if open := s.Question(id) != nil; open == ended || isUnknown(err) != ended || len(s.sent) > 0 {
+			t.Errorf("%s: it is open: %t, %v, %d answers are waited for", name, open, err, len(s.sent))
+		}
 	}
 }

@@ -51,7 +51,7 @@ type Options struct {
 type ApprovalInbox struct {
 	inbox.Feed
 	Opened func(*Question) // called with each new question
-	Closed func(id string) // called when a question ends, unless it was answered here
+	Closed func(id string) // called when a question ends, unless Answer says so
 
 	c    *Client
 	mu   sync.Mutex

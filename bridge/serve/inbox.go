@@ -33,7 +33,7 @@ type settling struct {
 
 func (l settling) Decide(ctx context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	outcome, err := l.ApprovalInbox.Decide(ctx, d)
-	if err == nil {
+	if l.Question(d.ID) == nil {
 		l.s.settled(d.ID)
 	}
 	return outcome, err
