@@ -54,14 +54,37 @@ func (f *Proxy) dialogAnswered(m *jsonrpc.Message) {
 	f.note("the client could not put a question to its person; mcpx-bridge approve can")
 }
 
-// decide takes the client's answer. What is not a choice of those offered is a
-// no. It returns what is said of it.
-func (f *Proxy) decide(q *question, result []byte) (said string) {
+// decide passes the client's answer on. What is not a choice of those offered is a no. What
+// became of it is not said before that is known: somebody else may have been first.
+func (f *Proxy) decide(q *question, result []byte) {
 	r, said := q.read(result)
-	f.endQuestion(q, said)
+	f.closeDialogOf(q)
+	q.shown, q.said = true, said
 	f.do(Decide{q.ID, r})
-	return said
 }
+
+func (f *Proxy) decided(ev Decided) {
+	i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == ev.ID })
+	if i < 0 {
+		return
+	}
+	q := f.questions[i]
+	switch {
+	case ev.Unsent != "":
+		q.shown = false
+	case ev.Gone:
+		f.endQuestion(q, notAsked)
+	default:
+		f.endQuestion(q, q.said)
+	}
+	if card := q.card; card != nil {
+		q.card = nil
+		f.answerOfCard(card, q, ev)
+	}
+}
+
+// notAsked is what became of a question that ended elsewhere.
+const notAsked = "no longer asked"
 
 // endQuestion tells those that wait for it what became of a question.
 func (f *Proxy) endQuestion(q *question, how string) {
@@ -98,7 +121,7 @@ func (q *question) read(result []byte) (r approval.Reply, said string) {
 // settled: a question is none any more.
 func (f *Proxy) settled(id string) {
 	if i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == id }); i >= 0 {
-		f.endQuestion(f.questions[i], "no longer asked")
+		f.endQuestion(f.questions[i], notAsked)
 	}
 }
 

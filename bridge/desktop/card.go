@@ -42,6 +42,8 @@ const (
 
 const cardIsClosed = "pages of other participants were shown here, which could answer in your place: decide with the command mcpx-bridge approve; nothing was decided"
 
+const cardIsLate = "this question is no longer asked; nothing was decided"
+
 // maxCard is how many bytes of questions one answer to the card holds. Others follow when
 // these are answered.
 const maxCard = 4 * maxShown
@@ -186,12 +188,24 @@ func (f *Proxy) answerAnswer(r *request) *mcp.CallToolResult {
 		return q.nonce != "" && q.nonce == given[1] && q.Digest == given[0]
 	})
 	if i < 0 {
-		f.sorry(r, notThere, "this question is no longer asked; nothing was decided")
+		f.sorry(r, notThere, cardIsLate)
 		return nil
 	}
 	q := f.questions[i]
-	q.nonce = ""
-	said := f.decide(q, orNothing(at[2]))
-	f.note("the card in the client answered [" + q.Digest + "]: " + said)
-	return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"digest": q.Digest, "outcome": said}}
+	q.nonce, q.card = "", r
+	f.decide(q, orNothing(at[2]))
+	return nil
+}
+
+// answerOfCard tells the card what came of its answer to a question.
+func (f *Proxy) answerOfCard(r *request, q *question, ev Decided) {
+	switch {
+	case ev.Unsent != "":
+		f.sorry(r, unavailable, "your answer could not be sent, and the question is asked still; nothing was decided: "+ev.Unsent)
+	case ev.Gone:
+		f.sorry(r, notThere, cardIsLate)
+	default:
+		f.note("the card in the client answered [" + q.Digest + "]: " + q.said)
+		f.reply(r, plain(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"digest": q.Digest, "outcome": q.said}}))
+	}
 }

@@ -145,17 +145,58 @@ func TestTheCardAnswersAQuestionOnce(t *testing.T) {
 	if len(s.notes) == 0 || !strings.Contains(s.notes[len(s.notes)-1], "the card in the client answered [d-q1]: denied") {
 		t.Errorf("notes: %q", s.notes)
 	}
-	s.step(question("q1")) // the answer could not be sent
 	s.cardAnswers(questions[0], allow)
 	s.one(`"isError":true`, "nothing was decided", `"executed":"no"`)
 	again, _ := s.cardShows(key)
-	if len(again) != 2 || again[1].Nonce == questions[0].Nonce {
+	if len(again) != 1 || again[0].Nonce != questions[1].Nonce {
 		t.Fatalf("%+v", again)
 	}
-	s.cardAnswers(again[1], allow)
+	s.cardAnswers(again[0], allow)
 	s.one(`"outcome":"allowed"`)
 	if len(s.decided) != 2 || !s.decided[1].Reply.Allow {
 		t.Errorf("decided: %+v", s.decided)
+	}
+}
+
+// The card, and the model that waits for the questions, read "allowed" of an answer that could not be
+// sent, and of one that came just after approve, a cancellation or the time had ended the question (I19).
+func TestNoAnswerIsSaidToCountThatDidNotLeave(t *testing.T) {
+	s := carded(t)
+	key := s.openCard()
+	s.step(question("q1"))
+	first, _ := s.cardShows(key)
+	s.fate = desktop.Decided{Unsent: "no seat"}
+	s.cardAnswers(first[0], allow)
+	if line := s.one(`"isError":true`, "asked still", "no seat", `"executed":"no"`); strings.Contains(line, "outcome") {
+		t.Errorf("it counted: %s", line)
+	}
+	again, _ := s.cardShows(key)
+	if len(again) != 1 || again[0].Nonce == first[0].Nonce {
+		t.Fatalf("%+v", again)
+	}
+	s.fate = desktop.Decided{Gone: true}
+	s.cardAnswers(again[0], allow)
+	s.one(`"isError":true`, "no longer asked; nothing was decided")
+	if left, _ := s.cardShows(key); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
+func TestNoAnswerInADialogIsSaidToCountThatDidNotLeave(t *testing.T) {
+	s := joined(t, `{"elicitation":{}}`)
+	s.step(question("q1"))
+	s.call(1, "mcpx_approvals", `{}`)
+	dialog := func() string {
+		t.Helper()
+		return dialogIn(t, s.one("bob wants rm q1"))
+	}
+	yes := `{"jsonrpc":"2.0","id":%q,"result":` + strings.ReplaceAll(allow, "%", "%%") + `}`
+	s.fate = desktop.Decided{Unsent: "no seat"}
+	s.line(yes, dialog())
+	s.fate = desktop.Decided{Gone: true}
+	s.line(yes, dialog()) // it is asked once more
+	if line := s.one(`"id":1`, "[d-q1] no longer asked"); strings.Contains(line, "allowed") {
+		t.Errorf("it counted: %s", line)
 	}
 }
 

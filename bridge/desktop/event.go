@@ -54,6 +54,13 @@ type (
 	// Settled: a question is none any more, be it because we answered.
 	Settled struct{ ID string }
 
+	// Decided: what came of a Decide. The zero one but for its ID says that the answer has left.
+	Decided struct {
+		ID     string
+		Gone   bool   // the question had ended, and the answer counts for nothing
+		Unsent string // why it could not be sent; the question is one still
+	}
+
 	// Hangup: the client is gone, and fetches nothing any more.
 	Hangup struct{}
 
@@ -72,6 +79,7 @@ func (Progressed) event() {}
 func (Noticed) event()    {}
 func (Asked) event()      {}
 func (Settled) event()    {}
+func (Decided) event()    {}
 func (Hangup) event()     {}
 func (Due) event()        {}
 
@@ -127,7 +135,8 @@ type (
 		To, Method string
 	}
 
-	// Decide answers a question put to us. The zero Reply is a no.
+	// Decide answers a question put to us. The zero Reply is a no. It must be followed by
+	// exactly one Decided.
 	Decide struct {
 		ID    string
 		Reply approval.Reply

@@ -59,6 +59,8 @@ func (f *Proxy) take(ev Event) {
 		f.asked(ev.Question)
 	case Settled:
 		f.settled(ev.ID)
+	case Decided:
+		f.decided(ev)
 	case Hangup:
 		f.hangup()
 	}

@@ -39,6 +39,7 @@ func (h *hall) Carry(a desktop.Act) desktop.Event {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.yes = append(h.yes, a)
+		return desktop.Decided{ID: a.ID}
 	}
 	return nil
 }

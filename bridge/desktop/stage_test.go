@@ -31,6 +31,7 @@ type stage struct {
 	asks    map[uint64]desktop.Ask
 	cancels []desktop.Cancel
 	decided []desktop.Decide
+	fate    desktop.Decided // what comes of an answer
 	tells   []desktop.Tell
 	notes   []string
 	ready   int
@@ -49,6 +50,7 @@ func (s *stage) step(ev desktop.Event) {
 	if seated, ok := ev.(desktop.Seated); ok {
 		s.greets = seated.Greet
 	}
+	var then []desktop.Event
 	for _, a := range s.proxy.Step(s.now, ev) {
 		switch a := a.(type) {
 		case desktop.WriteClient:
@@ -66,6 +68,8 @@ func (s *stage) step(ev desktop.Event) {
 			s.cancels = append(s.cancels, a)
 		case desktop.Decide:
 			s.decided = append(s.decided, a)
+			s.fate.ID = a.ID
+			then = append(then, s.fate)
 		case desktop.Tell:
 			s.tells = append(s.tells, a)
 		case desktop.Note:
@@ -73,6 +77,9 @@ func (s *stage) step(ev desktop.Event) {
 		case desktop.Ready:
 			s.ready++
 		}
+	}
+	for _, ev := range then {
+		s.step(ev)
 	}
 }
 

@@ -139,7 +139,9 @@ type question struct {
 	shown  bool // the client has it before its person
 	failed bool // the client could not; it is answered elsewhere
 
-	nonce string // with which the card answers it, once; "" until the card has it
+	nonce string   // with which the card answers it, once; "" until the card has it
+	said  string   // of the answer that was passed on, what it is
+	card  *request // of the card, that waits for what comes of that answer
 }
 
 // A round is an answer input_required of the modern revision: the client comes

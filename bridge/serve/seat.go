@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/topic"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -93,15 +94,19 @@ func (s *Server) cancel(a desktop.Cancel) {
 
 // decide answers a question. If that cannot be sent, it is one still.
 func (s *Server) decide(a desktop.Decide) desktop.Event {
-	open := s.asked.Question(a.ID)
+	digest := ""
 	_, err := s.asked.Answer(a.ID, func(q *client.Question) []byte {
+		digest = q.View.Short
 		return a.Reply.Result(q.View.Choice)
 	})
-	if err != nil && open != nil {
-		s.o.Log.Warn("an answer could not be sent; the question stays", "digest", open.View.Short, "error", err)
-		return desktop.Asked{Question: s.question(open)}
+	if _, gone := errors.AsType[*inbox.Refusal](err); gone {
+		return desktop.Decided{ID: a.ID, Gone: true}
 	}
-	return nil
+	if err != nil {
+		s.o.Log.Warn("an answer could not be sent; the question stays", "digest", digest, "error", err)
+		return desktop.Decided{ID: a.ID, Unsent: err.Error()}
+	}
+	return desktop.Decided{ID: a.ID}
 }
 
 // open puts a question before the person at the client.

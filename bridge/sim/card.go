@@ -305,30 +305,35 @@ func (cd *card) says(x cardWord) {
 func (cd *card) decided(a desktop.Decide) []desktop.Event {
 	i := slices.IndexFunc(cd.open, func(r *rung) bool { return r.View.ID == a.ID })
 	if i < 0 {
-		return nil
+		return []desktop.Event{desktop.Decided{ID: a.ID, Gone: true}}
 	}
 	r := cd.open[i]
 	if !cd.answering {
 		cd.w.check.blame("on card", "%s is answered, and nobody said anything", r.View.Short)
 	}
 	if !cd.who.here() {
-		return []desktop.Event{desktop.Asked{Question: desktop.QuestionOf(&r.Elicited, "lobby", r.DelegateTo)}}
+		return []desktop.Event{desktop.Decided{ID: a.ID, Unsent: "no seat"}}
 	}
 	cd.open = slices.Delete(cd.open, i, i+1)
 	cd.sent, cd.result = r, a.Reply.Result(r.View.Choice)
 	cd.who.replies(r, cd.result)
-	return nil
+	return []desktop.Event{desktop.Decided{ID: a.ID}}
 }
 
 // onCard: an answer on a card counts for the question that was shown with its digest and nonce, once,
 // as long as that is asked and the card is the only page, and for what was meant; and such a one
-// is passed on, if it can be read in one way. r is what was shown with its nonce, right that all of that is so.
+// is passed on, if it can be read in one way, and no other is said to be. r is what was shown with its nonce, right that all of that is so.
 func (c *checker) onCard(cd *card, x cardWord, r *rung, right bool) {
 	switch {
 	case cd.sent == nil && right && cd.who.here():
 		c.blame("on card", "an answer of %s to %s is not passed on: %s", cd.who, x.digest, cd.reply.Result.Content)
 	case cd.sent != nil && (!right || cd.sent != r):
 		c.blame("on card", "an answer of %s to %s with the nonce %q is passed on to %s", cd.who, x.digest, x.nonce, cd.sent.View.Short)
+	}
+	var told struct{ Outcome string }
+	json.Unmarshal(cd.reply.Result.StructuredContent, &told)
+	if passed := cd.sent != nil; passed != (told.Outcome != "") {
+		c.blame("on card", "%s is told %q of an answer to %s, passed on: %t", cd.who, told.Outcome, x.digest, passed)
 	}
 	if cd.sent == nil {
 		return
