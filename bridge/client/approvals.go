@@ -302,8 +302,12 @@ func (s *ApprovalInbox) takeQuestion(e *wire.Envelope, id []byte) error {
 		return errTooMany
 	}
 	s.Post(inbox.Event{Event: "asked", ID: a.View.ID})
-	if s.Opened != nil {
-		s.Opened(a)
+	if s.Opened == nil {
+		return nil
+	}
+	s.Opened(a)
+	if s.Question(a.View.ID) == nil && s.Closed != nil {
+		s.Closed(a.View.ID) // it ended meanwhile, and that may have been heard before
 	}
 	return nil
 }

@@ -280,3 +280,21 @@ func TestAQuestionThatEndedWhileItsAnswerFailedWasPutBack(t *testing.T) {
 		}
 	}
 }
+
+// A question whose time was over before it was opened, as its asker can have it, ended first and was
+// opened then: serve kept it for ever, and put it before its person.
+func TestAQuestionThatEndedBeforeItWasOpenedStayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, open := &ApprovalInbox{}, false
+		s.Closed = func(string) { open = false }
+		s.Opened = func(*Question) {
+			time.Sleep(61 * time.Second) // it has 60
+			synctest.Wait()
+			open = true
+		}
+		s.pose(t, elicitation(t, "fs", "1", "e7"))
+		if open || len(s.all()) > 0 {
+			t.Error("it is open still")
+		}
+	})
+}

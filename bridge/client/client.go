@@ -51,7 +51,7 @@ type Options struct {
 type ApprovalInbox struct {
 	inbox.Feed
 	Opened func(*Question) // called with each new question
-	Closed func(id string) // called when a question ends, unless Answer says so
+	Closed func(id string) // called when a question ends, unless Answer says so; for one that was just opened maybe twice
 
 	c    *Client
 	mu   sync.Mutex
