@@ -63,26 +63,6 @@ func (f *Proxy) decide(q *question, result []byte) {
 	f.do(Decide{q.ID, r})
 }
 
-func (f *Proxy) decided(ev Decided) {
-	i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == ev.ID })
-	if i < 0 {
-		return
-	}
-	q := f.questions[i]
-	switch {
-	case ev.Unsent != "":
-		q.shown = false
-	case ev.Gone:
-		f.endQuestion(q, notAsked)
-	default:
-		f.endQuestion(q, q.said)
-	}
-	if card := q.card; card != nil {
-		q.card = nil
-		f.answerOfCard(card, q, ev)
-	}
-}
-
 // notAsked is what became of a question that ended elsewhere.
 const notAsked = "no longer asked"
 

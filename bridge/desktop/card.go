@@ -197,6 +197,27 @@ func (f *Proxy) answerAnswer(r *request) *mcp.CallToolResult {
 	return nil
 }
 
+// decided: it is known what became of an answer that was passed on, be it of the card or of a dialog.
+func (f *Proxy) decided(ev Decided) {
+	i := slices.IndexFunc(f.questions, func(q *question) bool { return q.ID == ev.ID })
+	if i < 0 {
+		return
+	}
+	q := f.questions[i]
+	switch {
+	case ev.Unsent != "":
+		q.shown = false
+	case ev.Gone:
+		f.endQuestion(q, notAsked)
+	default:
+		f.endQuestion(q, q.said)
+	}
+	if card := q.card; card != nil {
+		q.card = nil
+		f.answerOfCard(card, q, ev)
+	}
+}
+
 // answerOfCard tells the card what came of its answer to a question.
 func (f *Proxy) answerOfCard(r *request, q *question, ev Decided) {
 	switch {
