@@ -501,11 +501,11 @@ func TestReadsOfDifferentResourcesAreOneStreak(t *testing.T) {
 }
 
 // Somebody else made a proposal under the same id that can be read in two ways, and its time
-// may be over; what can be read in two ways under another id is no reason.
+// may be over, also where it has been refused (seed 98094336); what can be read in two ways under another id is no reason.
 func TestAProposalThatCanBeReadInTwoWaysMayBeOver(t *testing.T) {
 	for id, late := range map[string]bool{"p": true, "q": false} {
 		c := aChecker()
-		c.unreads[envelopeKey{"mallory", id}]++
+		c.twofold = append(c.twofold, said{id: id, from: "mallory", kind: wire.Proposal})
 		cl := c.enter(&said{id: "r", from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
 		if is := refusals[-31002](c, cl); is != late {
 			t.Errorf("a proposal %s can be read in two ways, and that the time of p is over: %t", id, is)
@@ -729,7 +729,7 @@ func TestWhatTheBridgeServesIsRefusedAsWithdrawnIfItWas(t *testing.T) {
 func TestWhatCanBeReadInTwoWaysMayBeTaken(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		c := aChecker()
-		c.unreads[envelopeKey{"mallory", "p"}]++
+		c.twofold = append(c.twofold, said{id: "p", from: "mallory", kind: wire.Proposal})
 		if taken {
 			c.heard(&frame{said: said{id: "r1", from: "mallory", kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}}})
 		}

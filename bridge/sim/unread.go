@@ -61,15 +61,10 @@ func (c *checker) ambiguousOffer(cl *claim, l *letter) bool {
 	return (cl.spent || c.w.now-cl.since >= shortestKnown) && c.unreadOffer(l)
 }
 
-// mayBeUnread: a frame with one of these ids can be read in two ways, so that nobody can
-// say when the time of what it proposes is over (seed 7300019273).
+// mayBeUnread: what one of these ids proposes can be read in two ways, so that nobody can say
+// when its time is over (seed 7300019273), be it that it was refused meanwhile (seed 98094336).
 func (c *checker) mayBeUnread(ids []string) bool {
-	for of, n := range c.unreads {
-		if n > 0 && slices.Contains(ids, of.env) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.twofold, func(of said) bool { return slices.Contains(ids, of.id) })
 }
 
 // mayBeTakenUnread: somebody else has requested what a frame proposes that can be read in two
