@@ -90,10 +90,11 @@ func (c *checker) mayHear(cl *claim, who string) bool {
 }
 
 // mistaken: of several proposals with one id the checker took another for the
-// one that a request was made for, as nobody could know before the answer.
+// one that a request was made for, as nobody could know before the answer. One that never
+// started has none, be it that its reject was sent first (seed 2002707).
 func (c *checker) mistaken(cl *claim, self string) bool {
 	for _, other := range c.offersOf([]string{cl.id}) {
-		if other.self == self && other.answers == 0 && other.from != cl.from {
+		if other.self == self && (other.answers == 0 || !other.started) && other.from != cl.from {
 			cl.self, cl.rpc, cl.shown, other.self, other.rpc, other.shown = other.self, other.rpc, other.shown, cl.self, cl.rpc, cl.shown
 			return true
 		}
