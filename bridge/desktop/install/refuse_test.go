@@ -195,3 +195,32 @@ func TestACommentIsNotLost(t *testing.T) {
 		s.is(client, s.unwrap("a", install.History{Dir: t.TempDir()}), bytes.ReplaceAll([]byte(c.text), []byte("'x'"), []byte(`"x"`)))
 	}
 }
+
+// Nor is one in a table that is empty yet, where somebody may keep what they turned off.
+func TestACommentInAnEmptyTableIsNotLost(t *testing.T) {
+	for _, text := range []string{
+		"extensions: {\n  # memory: {cmd: m}\n  }\n",
+		"extensions: { # none yet\n}\nA: 1\n",
+		"extensions: # none yet\n",
+		"extensions:\n  # none yet\nA: 1\n",
+	} {
+		s := newStage(t, "goose", install.User)
+		s.write([]byte(text))
+		comment := text[strings.Index(text, "#"):]
+		comment = comment[:strings.Index(comment, "\n")+1]
+		installed := s.install()
+		if !bytes.Contains(installed, []byte(comment)) {
+			t.Errorf("%q became\n%s", text, installed)
+		}
+		s.is("twice", s.install(), installed)
+		s.is("undone", s.undo(), []byte(text))
+	}
+	for _, null := range []string{"~", "null"} {
+		s := newStage(t, "goose", install.User)
+		s.write([]byte("extensions: # none yet\n  " + null + "\n"))
+		_, err := s.place.Install(ours, false)
+		if e, ok := errors.AsType[*install.Error](err); !ok || !strings.Contains(err.Error(), ":1:12: there is a comment in extensions") || e.Hint == "" {
+			t.Errorf("%s: %v", null, err)
+		}
+	}
+}

@@ -282,12 +282,18 @@ func (p *yamlPage) dashed(item *span) bool {
 
 func (p *yamlPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 	members := append(marks[:len(marks):len(marks)], pair{"cmd", quoted(e.Command)}, pair{"args", bracketed(e.Args)}, pair{"envs", "{" + e.variables(": ") + "}"})
-	if p.flow && !p.empty {
+	remarked := p.empty && bytes.IndexByte(p.text[p.open:p.shut], '#') >= 0
+	switch {
+	case p.flow && (!p.empty || remarked):
 		var all []string
 		for _, m := range members {
 			all = append(all, m.key+": "+m.value)
 		}
 		return []edit{insert(p.open, name+": {"+strings.Join(all, ", ")+"}, ")}, nil
+	case remarked:
+		e := wrongAt(p.text, p.open, "there is a comment in %s, which is empty, and it would be lost", p.key)
+		e.Hint = "remove it first"
+		return nil, e
 	}
 	end, in := newline(p.text), "  "
 	if len(p.all) > 0 {
