@@ -110,6 +110,8 @@ func (l *list) remarked(text []byte, n int, all bool) bool {
 	switch {
 	case n < len(l.items):
 		to = l.items[n].from
+	case all && l.block:
+		at, to = l.key, l.to
 	case all:
 		at, to = l.from, l.to
 	}

@@ -224,3 +224,15 @@ func TestACommentInAnEmptyTableIsNotLost(t *testing.T) {
 		}
 	}
 }
+
+// The comment behind the key of a list goes with it where no argument is left.
+func TestACommentBehindTheKeyOfArgumentsIsNotLost(t *testing.T) {
+	s := newStage(t, "goose", install.User)
+	s.write([]byte("extensions:\n  a:\n    cmd: \"" + exe + "\"\n    args: # why\n      - run\n      - --stdio\n      - --\n      - x\n"))
+	_, err := s.place.Unwrap(exe, "a", s.history)
+	if err == nil || !strings.Contains(err.Error(), "there is a comment among the arguments of a") {
+		t.Errorf("%v", err)
+	}
+	s.write(bytes.Replace(s.read(), []byte("- x"), []byte("- x\n      - y"), 1))
+	s.is("with an argument", s.unwrap("a", s.history), []byte("extensions:\n  a:\n    cmd: \"x\"\n    args: # why\n      - y\n"))
+}
