@@ -58,6 +58,7 @@ func TestRefused(t *testing.T) {
 		{"another case in params", v1, "json_key_case", frame1(`"name":`, `"Name":"read_file","name":`)},
 		{"arguments in two cases", v1, "json_keys_alike", frame1(`"path":`, `"path":"/a","PATH":`)},
 		{"params in two cases", v1, "json_keys_alike", frame1(`"name":`, `"x":1,"X":2,"name":`)},
+		{"another case behind keys that are alike", v0, "json_key_case", frameN(v0, "mcp", `"id":42,`, "", `"tools/call"`, `"notifications/cancelled"`, `"name":"write_file","arguments":{"path":"/tmp/x"}`, `"x":1,"X":1,"requestId":5,"RequestId":6`)},
 		{"a full-width name in params", v1, "json_key_case", frame1(`"name":`, `"ｎame":"read_file","name":`)},
 		{"a full-width sender", v1, "json_key_case", frame1(bob, bob+`,"ｆrom":"alice"`)},
 		{"a long s", v1, "json_key_case", frame1(`"params"`, "\"param\u017f\"")},

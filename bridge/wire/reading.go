@@ -86,13 +86,21 @@ var called, lax = jsonrpc.Called, func() jsonrpc.Rules {
 	return r
 }()
 
+// scan notes what is worst of a frame that is wrong: keys that are alike may stand
+// before a variant of one that we act on, which no kind of frame may have.
 func (r *reading) scan() error {
+	r.wrong = nil
 	err := jsonrpc.Scan(r.frame, called, frameShape, r.at[:])
-	if r.wrong = nil; !jsonrpc.Is(err, jsonrpc.KeysAlike, jsonrpc.KeyCase) {
-		return err
-	}
 	wrong := err
-	if err = jsonrpc.Scan(r.frame, lax, frameShape, r.at[:]); err == nil {
+	if jsonrpc.Is(err, jsonrpc.KeysAlike) {
+		if err = jsonrpc.Scan(r.frame, jsonrpc.Judged, frameShape, r.at[:]); err != nil {
+			wrong = err
+		}
+	}
+	if jsonrpc.Is(wrong, jsonrpc.KeyCase) {
+		err = jsonrpc.Scan(r.frame, lax, frameShape, r.at[:])
+	}
+	if err == nil {
 		r.wrong = wrong
 	}
 	return err
