@@ -84,7 +84,8 @@ func isDir(name string) bool {
 const errRaced = "it was written by somebody else meanwhile"
 
 // become gives the file its new contents whole, or takes it away, if it still
-// is what it was. Mode and owner stay; a new file gets mode.
+// is what it was. Mode, owner and, on Linux, access list stay; a
+// new file gets mode.
 func (t target) become(before, after content, mode fs.FileMode) error {
 	if t.info != nil && t.info.Mode().Perm()&0o200 == 0 {
 		return &Error{File: t.path, Msg: "it is read-only", Hint: "if nobody had a reason for that, make it writable: chmod u+w " + t.path}
@@ -102,7 +103,11 @@ func (t target) become(before, after content, mode fs.FileMode) error {
 		if t.info == nil {
 			return f.Chmod(mode)
 		}
-		return errors.Join(keepOwner(f, t.info), f.Chmod(t.info.Mode().Perm()))
+		// The mode comes last: with a list the bits of the group are not the group's.
+		if err := errors.Join(keepOwner(f, t.info), keepList(f, t.path)); err != nil {
+			return err
+		}
+		return f.Chmod(t.info.Mode().Perm())
 	}, func() error { return t.still(before) })
 }
 
