@@ -84,8 +84,7 @@ func isDir(name string) bool {
 const errRaced = "it was written by somebody else meanwhile"
 
 // become gives the file its new contents whole, or takes it away, if it still
-// is what it was. Mode, owner and, on Linux, access list stay; a
-// new file gets mode.
+// is what it was. Mode, owner and, on Linux, access list stay; a new file gets mode.
 func (t target) become(before, after content, mode fs.FileMode) error {
 	if t.info != nil && t.info.Mode().Perm()&0o200 == 0 {
 		return &Error{File: t.path, Msg: "it is read-only", Hint: "if nobody had a reason for that, make it writable: chmod u+w " + t.path}

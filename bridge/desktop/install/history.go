@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +18,12 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
-// maxSteps is how many steps are kept for one file.
-const maxSteps = 50
+// What is kept of one file: so many steps, in so many bytes. The newest is kept whatever
+// it takes.
+const (
+	maxSteps = 50
+	maxKept  = 256 << 20
+)
 
 // A History keeps, for every file that was changed, what it was before each
 // step and what the step left. Files can hold secrets, so it is for the user
@@ -145,13 +150,13 @@ func (h History) keep(c *Change, now time.Time) (string, error) {
 	if err := private.MakeDir(nil, dir); err != nil {
 		return "", err
 	}
-	steps, err := h.steps(c.file.path)
+	names, err := h.names(c.file.path)
 	if err != nil {
 		return "", err
 	}
 	next := 1
-	if len(steps) > 0 {
-		last := strings.TrimSuffix(filepath.Base(steps[len(steps)-1].name), ".json")
+	if len(names) > 0 {
+		last := strings.TrimSuffix(filepath.Base(names[0]), ".json")
 		if next, err = strconv.Atoi(last); err != nil {
 			return "", err
 		}
@@ -165,42 +170,68 @@ func (h History) keep(c *Change, now time.Time) (string, error) {
 	return name, private.Replace(nil, name, text)
 }
 
-// steps returns those of a file, the oldest first.
-func (h History) steps(path string) ([]step, error) {
+// names are those of the files that the steps of a file are kept in, the newest first.
+func (h History) names(path string) ([]string, error) {
 	entries, err := os.ReadDir(h.dir(path)) // sorted by name
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var all []step
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".json" {
-			continue
-		}
-		name := filepath.Join(h.dir(path), e.Name())
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		s := step{}
-		if err := json.Unmarshal(text, &s); err != nil {
-			return nil, &Error{File: name, Msg: "a kept step cannot be read: " + err.Error(), Hint: "remove it to go on without it"}
-		}
-		if s.File == path {
-			s.name = name
-			all = append(all, s)
+	var all []string
+	for _, e := range slices.Backward(entries) {
+		if filepath.Ext(e.Name()) == ".json" {
+			all = append(all, filepath.Join(h.dir(path), e.Name()))
 		}
 	}
 	return all, nil
 }
 
+// steps are those of a file, the newest first. Each may be as large as two such files, so
+// none is read before it is its turn.
+func (h History) steps(path string) iter.Seq2[step, error] {
+	return func(yield func(step, error) bool) {
+		names, err := h.names(path)
+		if err != nil {
+			yield(step{}, err)
+			return
+		}
+		for _, name := range names {
+			if s, err := readStep(name); (err != nil || s.File == path) && !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+func readStep(name string) (step, error) {
+	s := step{name: name}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, &Error{File: name, Msg: "a kept step cannot be read: " + err.Error(), Hint: "remove it to go on without it"}
+	}
+	return s, nil
+}
+
 // thin forgets the oldest steps. That it cannot is no harm.
 func (h History) thin(path string) {
-	steps, err := h.steps(path)
+	names, err := h.names(path)
 	if err != nil {
 		return
 	}
-	for _, s := range steps[:max(0, len(steps)-maxSteps)] {
-		os.Remove(s.name)
+	room := int64(maxKept)
+	for i, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			room -= info.Size()
+		}
+		if i == 0 || i < maxSteps && room >= 0 {
+			continue
+		}
+		for _, old := range slices.Backward(names[i:]) {
+			os.Remove(old)
+		}
+		return
 	}
 }
 
@@ -213,12 +244,11 @@ func (h History) Undo(p Place, force bool) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := h.steps(file.path)
-	if err != nil {
-		return nil, err
-	}
 	var passed []string
-	for _, s := range slices.Backward(steps) {
+	for s, err := range h.steps(file.path) {
+		if err != nil {
+			return nil, err
+		}
 		passed = append(passed, s.name)
 		c := &Change{Place: p, Verb: Undo, Undone: s.Verb, Server: s.Server, file: file, before: now, after: s.before(), steps: passed}
 		switch {
@@ -241,11 +271,10 @@ func (h History) Undo(p Place, force bool) (*Change, error) {
 // unwrapped returns the bytes that command and arguments of a server had before
 // it was wrapped, if they still are what the wrapping left.
 func (h History) unwrapped(c *Change, d document, s slot) (string, bool) {
-	steps, err := h.steps(c.file.path)
-	if err != nil {
-		return "", false // they are a nicety here
-	}
-	for _, kept := range slices.Backward(steps) {
+	for kept, err := range h.steps(c.file.path) {
+		if err != nil {
+			return "", false // they are a nicety here
+		}
 		if kept.Verb != Wrap || kept.Server != s.name || !kept.of(c.Place) {
 			continue
 		}

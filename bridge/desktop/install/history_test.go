@@ -160,6 +160,32 @@ func TestStepsAreBounded(t *testing.T) {
 	s.is("in the end", s.read(), []byte(one))
 }
 
+// A client may keep its history in its file: few steps of such a file take much room. What
+// is kept of old ones is neither read nor, over the bound, kept because of a new one.
+func TestStepsOfLargeFilesAreFewer(t *testing.T) {
+	s := newStage(t, "cursor", install.User)
+	s.write([]byte(one))
+	before := s.wrap("a")
+	s.install()
+	kept := func() []string {
+		names, err := filepath.Glob(filepath.Join(s.history.Dir, "*", "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	oldest := kept()[0]
+	if err := os.Truncate(oldest, 256<<20); err != nil { // sparse: it takes no room on the disk
+		t.Fatal(err)
+	}
+	s.is("a step back beside a large one", s.undo(), before)
+	s.install()
+	if names := kept(); len(names) != 1 || names[0] == oldest {
+		t.Errorf("%v are kept, %s is the oldest", names, oldest)
+	}
+	s.is("the newest step", s.undo(), before)
+}
+
 // Mode and owner stay, and so does a symbolic link: the file it leads to changes.
 func TestLinksAndModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
