@@ -2,6 +2,7 @@ package audit
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,9 +82,24 @@ func TestMemoryOfVerifyIsBounded(t *testing.T) {
 		t.Errorf("%d heads are kept", len(h.heads))
 	}
 	now := time.Now()
-	e := envelopes{"old": now.Add(-time.Hour), "new": now.Add(-time.Minute)}
-	if e.forget(now); len(e) != 1 {
+	e := newEnvelopes()
+	e.at["old"], e.at["new"] = now.Add(-time.Hour), now.Add(-time.Minute)
+	if e.forget(now); len(e.at) != 1 || e.most != leastEnvelopes {
 		t.Errorf("%v", e)
+	}
+}
+
+// Nothing is old enough to be forgotten: to look for it with each start would take as good as for ever.
+func TestManyStartsWithinAMomentAreSoonVerified(t *testing.T) {
+	now := time.Now()
+	e := newEnvelopes()
+	for i := range 1 << 19 {
+		if why := e.start(details{From: "ana", Env: strconv.Itoa(i)}, now); why != "" {
+			t.Fatal(why)
+		}
+	}
+	if why := e.start(details{From: "ana", Env: "0"}, now); !strings.Contains(why, "started twice") {
+		t.Errorf("the first is forgotten: %q", why)
 	}
 }
 

@@ -115,7 +115,7 @@ type verifier struct {
 }
 
 func newVerifier(c Checks) *verifier {
-	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: envelopes{}, plans: plans{}, signed: newPasskeys()}
+	v := &verifier{replay: newReplay(), c: c, known: map[uint64][]Witness{}, started: newEnvelopes(), plans: plans{}, signed: newPasskeys()}
 	for _, w := range c.Witnesses {
 		if w.Head.Seq > 0 {
 			v.known[w.Head.Seq] = append(v.known[w.Head.Seq], w)
