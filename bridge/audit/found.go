@@ -195,7 +195,8 @@ func (r *opening) note(h header, text []byte) {
 	r.calls.carry(d)
 	r.log = cmp.Or(d.Log, r.log)
 	for _, call := range d.Open {
-		r.call(string(call), h).Started = true
+		c := r.call(string(call), h)
+		c.ID, c.Started = string(call), true // its own records may be gone
 	}
 	key := string(h.call)
 	if key == "" && d.Env != "" && d.From != "" {

@@ -99,6 +99,24 @@ func TestARequestOfSomebodyElseIsNoneOfOurs(t *testing.T) {
 	}
 }
 
+// Of a call whose first records are gone with their file, the number alone is left, and that it ran.
+func TestACallWhoseBeginningIsGoneIsFoundAsOneThatRan(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, calm)
+	mustAppend(t, l, decided(1, "allow"), started(1))
+	must(t, os.Remove(path))
+	forgetCheck(l)
+	if l.Append(raw(whole(2))...) == nil {
+		t.Fatal("it wrote to a file that is gone")
+	}
+	must(t, l.Retry())
+	abandon(t, l)
+	_, found := open(t, path, calm)
+	if len(found.Calls) != 1 || found.Calls[0].ID != "1" || !found.Calls[0].Started || found.Calls[0].Ended {
+		t.Errorf("%+v", found.Calls)
+	}
+}
+
 func TestWhatWasUnfinishedIsFound(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{})
