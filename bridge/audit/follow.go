@@ -107,6 +107,7 @@ func (f *follower) drain(ctx context.Context, yield func(Record, error) bool) er
 			return errEnough
 		}
 		if err == io.EOF {
+			f.part = f.part[:0] // half a line may be taken back; it is read again
 			return nil
 		}
 		if err != nil {
@@ -149,7 +150,7 @@ func (f *follower) wait(ctx context.Context) error {
 		return err
 	}
 	if mine.Size() < f.at { // what was written did not count and was taken back
-		f.at, f.part = mine.Size(), nil
+		f.at = mine.Size()
 	}
 	now, err := os.Stat(f.path)
 	if err != nil || os.SameFile(now, mine) {

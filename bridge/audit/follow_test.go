@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -112,6 +113,35 @@ func TestFollowSurvivesWhatIsTakenBack(t *testing.T) {
 	must(t, l.Retry())
 	mustAppend(t, l, whole(2)...)
 	expect(t, out, "6 file_lost", "7 decided", "8 started", "9 ended")
+}
+
+// Half a line that was read before it was taken back is no part of what is written in its place.
+func TestHalfALineThatIsTakenBackIsNotFollowed(t *testing.T) {
+	path := newPath(t)
+	d := &faultyDisk{plan: plan{failWrite: 2, part: 100, failTruncate: 1}}
+	l, _ := open(t, path, Options{RetryEvery: -1, Wrap: d.wrap})
+	f := follower{path: path}
+	t.Cleanup(f.close)
+	must(t, f.begin(t.Context()))
+	var got strings.Builder
+	drain := func() {
+		must(t, f.drain(t.Context(), func(r Record, err error) bool {
+			must(t, err)
+			fmt.Fprintf(&got, "%s\n", r.Text)
+			return true
+		}))
+	}
+	if l.Append(raw(whole(1))...) == nil {
+		t.Fatal("it did not fail")
+	}
+	drain()
+	d.heal()
+	must(t, l.Retry())
+	mustAppend(t, l, whole(1)...)
+	drain()
+	if want := string(read(t, path)); got.String() != want {
+		t.Errorf("what was read:\n%swhat is there:\n%s", got.String(), want)
+	}
 }
 
 func TestFollowOfNothing(t *testing.T) {
