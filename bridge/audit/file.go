@@ -163,6 +163,10 @@ func Files(path string) ([]string, error) {
 // fullName is the name of a file that is full and begins with record first.
 func fullName(path string, first uint64) string { return fmt.Sprintf("%s.%012d", path, first) }
 
+// dates are what no record's number comes near: twelve digits and more from there on are the
+// year, month, day, hour and minute of somebody's copy.
+const dates = 190_000_000_000
+
 // firstOf is the first record of a full file of path by its name, 0 if the
 // name is not one.
 func firstOf(path, name string) uint64 {
@@ -171,7 +175,7 @@ func firstOf(path, name string) uint64 {
 		return 0
 	}
 	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil {
+	if err != nil || n >= dates {
 		return 0
 	}
 	return n

@@ -334,3 +334,21 @@ func TestVerifyWhileItIsWritten(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// People copy a log to a name with the time in it, which may have as many digits as the name of a full file.
+func TestACopyNamedAfterItsTimeIsNoPartOfTheLog(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	mustAppend(t, l, whole(1)...)
+	mustClose(t, l)
+	for _, at := range []string{".202611271030", ".20261127103000"} {
+		write(t, path+at, read(t, path))
+	}
+	verified(t, path)
+	l, found := open(t, path, Options{})
+	if found.Fault != nil || found.Lost != "" {
+		t.Errorf("%v %q", found.Fault, found.Lost)
+	}
+	mustClose(t, l)
+	verified(t, path)
+}
