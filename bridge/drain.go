@@ -42,6 +42,13 @@ func (s *Sidecar) Leave() {
 	}
 }
 
+// Settle waits until what was handled before it is on record, or cannot be, whoever is at it:
+// for records that go past the Sidecar. Flush leaves it to whoever has begun.
+func (s *Sidecar) Settle() {
+	s.flushBatch()
+	s.Flush()
+}
+
 // owes reports whether answers are left for which the way out was full: the Engine
 // tries them again, and says when they are gone.
 func (s *Sidecar) owes() bool {

@@ -14,6 +14,7 @@ var _ inbox.Keyholder = (*localInbox)(nil)
 // newKeyring is the passkeys of a bridge, whose enrolments are on record in log; nil: none is kept.
 func newKeyring(book *passkey.Book, log *audit.Log, sidecar *bridge.Sidecar, in *localInbox) *keyring.Keyring {
 	o := keyring.Options{Book: book, Answer: sidecar.Decide, Outcome: in.outcome, Put: func(r *record.Record) error {
+		sidecar.Settle() // a yes that counted stands before that its passkey is removed
 		if err := putOnDisk(log, r); err != nil {
 			return err
 		}
