@@ -163,8 +163,8 @@ func Files(path string) ([]string, error) {
 // fullName is the name of a file that is full and begins with record first.
 func fullName(path string, first uint64) string { return fmt.Sprintf("%s.%012d", path, first) }
 
-// dates are what no record's number comes near: twelve digits and more from there on are the
-// year, month, day, hour and minute of somebody's copy.
+// dates begin where no record's number comes: a greater one is the time of somebody's copy, of
+// which this would be the year 1900, in digits.
 const dates = 190_000_000_000
 
 // firstOf is the first record of a full file of path by its name, 0 if the

@@ -318,12 +318,12 @@ func TestAChangedLogGoesOn(t *testing.T) {
 func TestFilesOfALog(t *testing.T) {
 	path := newPath(t)
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	for _, name := range []string{"", ".head", ".new", ".1", ".000000000020", ".000000000003", ".1000000000000", ".00000000000x", ".old"} {
+	for _, name := range []string{"", ".head", ".new", ".1", ".000000000020", ".000000000003", ".189999999999", ".1000000000000", ".00000000000x", ".old"} {
 		write(t, path+name, nil)
 	}
 	write(t, strings.Replace(path, "x.jsonl", "y.jsonl", 1), nil)
 	files, err := Files(path)
-	want := []string{path + ".000000000003", path + ".000000000020", path + ".1000000000000", path}
+	want := []string{path + ".000000000003", path + ".000000000020", path + ".189999999999", path}
 	if err != nil || !slices.Equal(files, want) {
 		t.Errorf("%v %v", files, err)
 	}
