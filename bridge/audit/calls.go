@@ -13,6 +13,7 @@ type progress uint8
 
 const (
 	unjudged progress = iota
+	beingAsked
 	refused
 	allowed
 	running
@@ -33,12 +34,15 @@ func newOpenCalls() openCalls { return openCalls{come: map[string]progress{}} }
 // misplaced says what is wrong with an event of a call that has come so far.
 var misplaced = map[string][running + 1]string{
 	"decided": {running: "call %s was decided after it had started"},
-	"started": {unjudged: "call %s started without a decision", refused: "call %s started, but the decision was no",
+	"started": {unjudged: undecided, beingAsked: undecided, refused: "call %s started, but the decision was no",
 		running: "call %s started twice"},
-	"ended": {unjudged: neverStarted, refused: neverStarted, allowed: neverStarted},
+	"ended": {unjudged: neverStarted, beingAsked: neverStarted, refused: neverStarted, allowed: neverStarted},
 }
 
-const neverStarted = "call %s ended without having started"
+const (
+	undecided    = "call %s started without a decision"
+	neverStarted = "call %s ended without having started"
+)
 
 // wrong says what is wrong with a record of a call at this place, "" if nothing is.
 func (c *openCalls) wrong(event, call []byte) string {
@@ -48,8 +52,8 @@ func (c *openCalls) wrong(event, call []byte) string {
 		}
 		return ""
 	}
-	came, known := c.come[string(call)]
-	if !known && c.blind {
+	came := c.come[string(call)]
+	if came <= beingAsked && c.blind {
 		came = allowed
 		if string(event) == "ended" {
 			came = running
@@ -77,6 +81,8 @@ func (c *openCalls) move(event, call []byte, allow bool) {
 		c.come[string(call)] = running
 	case "ended":
 		delete(c.come, string(call))
+	case "asked":
+		c.come[string(call)] = max(c.come[string(call)], beingAsked)
 	case "decided":
 		c.decide(call, allow)
 	case "rejected", "withdrawn":
@@ -126,6 +132,9 @@ func (c *openCalls) carry(d details) {
 	}
 	for _, call := range d.Allowed {
 		c.come[string(call)] = allowed
+	}
+	for _, call := range d.Asked {
+		c.come[string(call)] = beingAsked
 	}
 }
 

@@ -18,6 +18,10 @@ func (l *Log) carried(event, reason string) []byte {
 	rec = append(rec, strings.Join(l.calls.in(running), ",")...)
 	rec = append(rec, `],"allowed":[`...)
 	rec = append(rec, strings.Join(l.calls.in(allowed), ",")...)
+	if asked := l.calls.in(beingAsked); len(asked) > 0 {
+		rec = append(rec, `],"asked":[`...)
+		rec = append(rec, strings.Join(asked, ",")...)
+	}
 	rec = append(rec, ']')
 	if l.calls.halted {
 		rec = append(rec, `,"halted":true`...)

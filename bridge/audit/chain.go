@@ -125,6 +125,7 @@ type details struct {
 	Last    uint64           `json:"last_call"`
 	Open    []jsontext.Value `json:"open"`
 	Allowed []jsontext.Value `json:"allowed"`
+	Asked   []jsontext.Value `json:"asked"`
 	Halted  bool             `json:"halted"`
 	Log     string           `json:"log"`
 	Bridge  string           `json:"bridge"`

@@ -48,7 +48,8 @@
 //	clock_jump        the wall clock moved by_ms against the other
 //
 // The first record of every file after the first carries last_call, the calls that
-// were open, those that were allowed to start and had not, and halted where the bridge was.
+// were open, those that were allowed to start and had not, asked with those of which people
+// were asked, if there were any, and halted where the bridge was.
 //
 // # Who asks what
 //

@@ -56,3 +56,22 @@ func TestAStartWithoutADecisionIsFoundInAnOldLogToo(t *testing.T) {
 	mustClose(t, l)
 	broken(t, path, 2, "started without a decision")
 }
+
+// Files of builds that did not carry what was allowed say nothing of a decision before them, also
+// where people were asked again after it.
+func TestAnOldFileWhoseBeginningIsGoneMayHaveAllowedWhatIsAskedAbout(t *testing.T) {
+	for blind, faults := range map[bool]int{true: 0, false: 2} {
+		c := newOpenCalls()
+		c.blind = blind
+		c.move([]byte("asked"), []byte("1"), false)
+		got := 0
+		for _, event := range []string{"started", "ended"} {
+			if c.wrong([]byte(event), []byte("1")) != "" {
+				got++
+			}
+		}
+		if got != faults {
+			t.Errorf("blind %v: %d faults", blind, got)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func recentFiles(files []string, since time.Time) ([]string, error) {
 			return false, nil
 		}
 		var open []string
-		for _, call := range d.Open {
+		for _, call := range slices.Concat(d.Open, d.Asked) {
 			open = append(open, string(call))
 		}
 		if wanted == nil {
@@ -198,6 +198,9 @@ func (r *opening) note(h header, text []byte) {
 		c := r.call(string(call), h)
 		c.ID, c.Started = string(call), true // its own records may be gone
 	}
+	for _, call := range d.Asked {
+		r.call(string(call), h).ID = string(call)
+	}
 	key := string(h.call)
 	if key == "" && d.Env != "" && d.From != "" {
 		key = d.From + "\x00" + d.Env
@@ -252,7 +255,7 @@ func (r *opening) found() Found {
 	f := r.Found
 	f.Runs = r.runs.ran()
 	f.Head, f.LastCall, f.Halted, f.Fault = f.chain.head, f.calls.last, f.calls.halted, cmp.Or(f.Fault, f.chain.suspect)
-	maps.DeleteFunc(f.calls.come, func(_ string, came progress) bool { return came != running }) // leave to start has ended with who had it
+	maps.DeleteFunc(f.calls.come, func(_ string, came progress) bool { return came == allowed || came == refused }) // leave to start has ended with who had it
 	var ended []Call
 	for _, c := range r.called {
 		switch {

@@ -117,6 +117,44 @@ func TestACallWhoseBeginningIsGoneIsFoundAsOneThatRan(t *testing.T) {
 	}
 }
 
+// People may be asked for longer than calls are remembered, and the file with the question may be full.
+func TestACallThatWasAskedAboutLongAgoIsFound(t *testing.T) {
+	path := newPath(t)
+	o := Options{MaxSize: 1 << 10, Memory: time.Nanosecond}
+	l, _ := open(t, path, o)
+	asked := func(call int) string {
+		return fmt.Sprintf(`{"event":"asked","call":%d,"env":"e-%d","from":"ana"}`, call, call)
+	}
+	mustAppend(t, l, asked(1), asked(2), asked(3), asked(4), asked(5))
+	mustAppend(t, l, decided(2, "allow"), started(2), ended(2))
+	mustAppend(t, l, decided(3, "deny"), `{"event":"rejected","call":3}`, `{"event":"withdrawn","call":4}`)
+	mustAppend(t, l, decided(5, "allow"), started(5))
+	for l.first < 40 {
+		mustAppend(t, l, `{"event":"tick"}`)
+	}
+	for range 2 { // who opens it first is killed before a last word
+		abandon(t, l)
+		var found Found
+		l, found = open(t, path, o)
+		var got []string
+		for _, c := range found.Calls {
+			got = append(got, fmt.Sprintf("%s %s started=%v ended=%v", c.ID, c.Env, c.Started, c.Ended))
+		}
+		slices.Sort(got)
+		if want := []string{"1 e-1 started=false ended=false", "5 e-5 started=true ended=false"}; !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	}
+	mustAppend(t, l, `{"event":"rejected","call":1}`)
+	for first := l.first; l.first == first; {
+		mustAppend(t, l, `{"event":"tick"}`)
+	}
+	if text := read(t, path); bytes.Contains(text, []byte(`"asked"`)) {
+		t.Errorf("it is carried still: %s", text)
+	}
+	verified(t, path)
+}
+
 func TestWhatWasUnfinishedIsFound(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{})
