@@ -109,22 +109,27 @@ func (p place) fold() place {
 }
 
 // spellings are the paths that a server could make of s: it may cut white space
-// off, decode % escapes, and take a backslash for a separator. They are not
-// complete when s is escaped too many times over.
+// off, before it decodes % escapes, between two times and after, and take a
+// backslash for a separator. They are not complete when s is escaped too many
+// times over.
 func spellings(s string) (all []string, complete bool) {
 	all = []string{s, strings.TrimSpace(s)}
 	if all[0] == all[1] && !strings.ContainsAny(s, `%\`) {
 		return all[:1], true
 	}
+	decoded := slices.Clone(all) // decoded[0] as it is, the others with white space cut off on the way
 	for range 3 {
-		s = unescape(s)
-		all = append(all, s)
+		for i, r := range decoded {
+			decoded[i] = unescape(r)
+		}
+		decoded = slices.Compact(append(decoded, strings.TrimSpace(decoded[0])))
+		all = append(all, decoded...)
 	}
 	for _, r := range all {
 		all = append(all, strings.ReplaceAll(r, `\`, "/"))
 	}
 	slices.Sort(all)
-	return slices.Compact(all), unescape(s) == s
+	return slices.Compact(all), unescape(decoded[0]) == decoded[0]
 }
 
 // unescape decodes %2e and the like, once.

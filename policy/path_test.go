@@ -68,6 +68,14 @@ func TestUnder(t *testing.T) {
 		{"/srv/docs", "/srv/docs/%00", "unclear"},
 		{"/srv/docs", " /srv/docs/a", "unclear"},
 		{"/srv/docs", "/srv/docs/a ", "yes"},
+		{"/srv/docs", "/srv/docs/a%20", "yes"},
+
+		// White space that only an escape makes, before and after another one.
+		{"/srv/docs", "/srv/docs/..%20", "unclear"},
+		{"/srv/docs", "/srv/docs/%2e%2e ", "unclear"},
+		{"/srv/docs", "/srv/docs/..%250a", "unclear"},
+		{".", "%20/etc/passwd", "unclear"},
+		{".", "%09~/x", "unclear"},
 
 		{"docs", "docs/a", "yes"},
 		{"docs", "./docs/a", "yes"},
@@ -130,6 +138,10 @@ func TestGlob(t *testing.T) {
 		{"**/.ssh/**", "/home/a/.ssh/../x", "no"},
 		{"**/.ssh/**", "/home/a/assh/id", "no"},
 		{"**/.ssh/**", "/home/a/.ssh\x00", "unclear"},
+		{"**/*.pem", "/srv/key.pem%0a", "unclear"},
+		{"**/*.pem", "/srv/key%2epem\n", "unclear"},
+		{"**/.env", "%20.env", "unclear"},
+		{" key", "%20%2520key", "unclear"},
 		{"**/.env*", "/srv/.env.local", "yes"},
 		{"**/.env*", "/srv/env", "no"},
 		{"/srv/*.md", "/srv/a.md", "yes"},

@@ -13,7 +13,7 @@ import (
 func FuzzUnder(f *testing.F) {
 	p := load(f, `{default: deny, rules: [{allow: read, args: {path: {under: /srv/docs}}}]}`)
 	for _, s := range []string{"/srv/docs/a", "/srv/docs/../x", "/srv/docs/%2e%2e/x", `/srv/docs\..\..\x`, "/srv/docs/..%2fx", "/srv/docs/a\x00/../..", "/srv/docs/\u2025/x", "/srv/docs/。。/x", "/srv/docs/.. /x", "//srv/docs", "/srv/docs/~/x", "/srv/docs/%252e%252e/%252e%252e/x",
-		"/srv/docs/%2E%2E%2Fx", "/srv/docs/%2g%/0%:0%@0%G0%`0%2", "/srv/docs/%", "/srv/docs/%2e%2", "/srv/docs/a\x7f\u0080", "/srv/docs/%25252525252e%2e"} {
+		"/srv/docs/%2E%2E%2Fx", "/srv/docs/%2g%/0%:0%@0%G0%`0%2", "/srv/docs/%", "/srv/docs/%2e%2", "/srv/docs/a\x7f\u0080", "/srv/docs/%25252525252e%2e", "/srv/docs/..%20", "/srv/docs/%2e%2e ", "/srv/docs/..%250a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -23,7 +23,8 @@ func FuzzUnder(f *testing.F) {
 			return
 		}
 		s = strings.ToValidUTF8(s, "\ufffd")
-		for _, reading := range []string{s, strings.ReplaceAll(s, `\`, "/"), unescaped(s), strings.ReplaceAll(unescaped(s), `\`, "/"), unescaped(unescaped(s))} {
+		for _, reading := range []string{s, strings.ReplaceAll(s, `\`, "/"), unescaped(s), strings.ReplaceAll(unescaped(s), `\`, "/"), unescaped(unescaped(s)),
+			strings.TrimSpace(unescaped(s)), strings.TrimSpace(unescaped(unescaped(s))), unescaped(strings.TrimSpace(s)), unescaped(strings.TrimSpace(unescaped(s)))} {
 			if at := path.Clean(reading); at != "/srv/docs" && !strings.HasPrefix(at, "/srv/docs/") {
 				t.Errorf("%q passes, and leads to %s", s, at)
 			}
