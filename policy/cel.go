@@ -19,14 +19,15 @@ import (
 
 // An expression is the CEL text behind when (DESIGN 6).
 type expression struct {
-	source   string // on one line, cut
-	program  cel.Program
-	usesArgs bool
-	whole    bool     // it may look at any of the arguments, else at those of these names
-	names    []string // of the top level, each once
-	inner    []string // of members further in, or of whatever is not args itself
-	usesNow  bool
-	longest  int // bytes of a text among the arguments that its patterns may be held against
+	source    string // on one line, cut
+	program   cel.Program
+	usesArgs  bool
+	whole     bool     // it may look at any of the arguments, else at those of these names
+	names     []string // of the top level, each once
+	inner     []string // of members further in, or of whatever is not args itself
+	usesNow   bool
+	usesHints bool
+	longest   int // bytes of a text among the arguments that its patterns may be held against
 }
 
 var celEnv = sync.OnceValue(func() *cel.Env {
@@ -72,6 +73,7 @@ func newExpression(source string) (*expression, error) {
 	e.findUses(ast)
 	for _, ref := range ast.NativeRep().ReferenceMap() {
 		e.usesNow = e.usesNow || ref.Name == "now"
+		e.usesHints = e.usesHints || ref.Name == "hints"
 	}
 	return e, nil
 }

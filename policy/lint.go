@@ -146,17 +146,10 @@ func (s *scrutiny) disjointFromEarlier(r *rule, earlier []*rule) []string {
 
 // untrusted warns of conditions that are always the same because hints are not trusted.
 func (s *scrutiny) untrusted(r *rule) []string {
-	if s.Server.TrustHints {
+	if s.Server.TrustHints || !r.looksAtHints() {
 		return nil
 	}
-	for _, c := range append([]condition{r.where}, r.except...) {
-		for _, each := range c {
-			if _, ok := each.(hintClause); ok {
-				return []string{fmt.Sprintf("%s looks at hints, but the server's own hints are not trusted: every tool counts as one that writes, destroys and reaches out (server: {trust_hints: true})", r.title())}
-			}
-		}
-	}
-	return nil
+	return []string{fmt.Sprintf("%s looks at hints, but the server's own hints are not trusted: every tool counts as one that writes, destroys and reaches out (server: {trust_hints: true})", r.title())}
 }
 
 // warnings are all but those of unreached.

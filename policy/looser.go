@@ -46,6 +46,9 @@ func Looser(before, after *Policy) []string {
 	pins := []string{"block", "ask", "warn", "off"}
 	add(slices.Index(pins, after.Server.Pin) > slices.Index(pins, before.Server.Pin), "server: pin is %s, and was %s", after.Server.Pin, before.Server.Pin)
 	add(after.Server.TrustHints && !before.Server.TrustHints, "server: trust_hints is true now")
+	if i := slices.IndexFunc(after.rules, (*rule).looksAtHints); before.Server.TrustHints && !after.Server.TrustHints && i >= 0 {
+		add(true, "server: trust_hints is false now, and %s looks at hints: every tool counts as one that writes, destroys and reaches out", after.rules[i].title())
+	}
 	for _, member := range beyond(after.Server.Pass, before.Server.Pass) {
 		add(true, "server: pass lists %s now", member)
 	}

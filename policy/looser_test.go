@@ -109,6 +109,29 @@ func TestAStricterServerSectionWaitedForAYes(t *testing.T) {
 	}
 }
 
+// Hints that were believed counted as the worst from then on: what a rule lets through or
+// holds back by them was another call, and nobody was asked.
+func TestHintsThatAreNotBelievedAnyMoreLetMoreThrough(t *testing.T) {
+	const trusting = "server: {trust_hints: true}\n"
+	yes, no := true, false
+	for rule, hints := range map[string]policy.Hints{
+		"{deny: ['*'], except: {hints: {openWorld: true}}}":                        {OpenWorld: &no},
+		"{deny: ['*'], hints: {openWorld: false}}":                                 {OpenWorld: &no},
+		"{deny: ['*'], when: '!hints.openWorld'}":                                  {OpenWorld: &no},
+		"{deny: ['*'], except: {when: 'has(hints.openWorld) && !hints.readOnly'}}": {ReadOnly: &yes},
+	} {
+		file := "version: 1\ndefault: allow\nrules:\n- " + rule + "\n"
+		before, after := load(t, trusting+file), load(t, file)
+		c := policy.Call{Method: "tools/call", Tool: "t", Hints: hints}
+		if was, is := before.Decide(c, nil).Verdict, after.Decide(c, nil).Verdict; was != policy.Deny || is != policy.Allow {
+			t.Fatalf("%s: %s, and then %s", rule, was, is)
+		}
+		if got := policy.Looser(before, after); len(got) != 1 || !strings.HasPrefix(got[0], "server: trust_hints is false now, and rule ") {
+			t.Errorf("%s\n%q", rule, got)
+		}
+	}
+}
+
 // No call fares better under a policy that is not said to be looser.
 func TestNothingIsLooserThatIsNotSaidToBe(t *testing.T) {
 	quiet := 0

@@ -57,6 +57,17 @@ func (r *rule) arguments() []address {
 	return all
 }
 
+// looksAtHints reports whether it matters to a rule what a server says of its tools.
+func (r *rule) looksAtHints() bool {
+	return slices.ContainsFunc(append([]condition{r.where}, r.except...), func(c condition) bool {
+		return slices.ContainsFunc(c, func(each clause) bool {
+			_, hints := each.(hintClause)
+			when, written := each.(*expression)
+			return hints || written && when.usesHints
+		})
+	})
+}
+
 // callers are the ids that a rule is about, when it is about certain ones.
 func (r *rule) callers() []string {
 	for _, each := range r.where {
