@@ -20,7 +20,7 @@ func hasAsStrictByPairs(r *rule, before, after *Policy) bool {
 		switch {
 		case !within(r.tools, o.tools) || o.effect > r.effect:
 			return false
-		case r.limit != nil && o.name != r.name && o.effect == r.effect:
+		case r.limit != nil && o.name != r.name && o.effect != Deny:
 			return false
 		case o.plain && o.effect == Deny && r.aboutTools():
 			return true

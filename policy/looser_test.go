@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -129,6 +130,28 @@ func TestHintsThatAreNotBelievedAnyMoreLetMoreThrough(t *testing.T) {
 		if got := policy.Looser(before, after); len(got) != 1 || !strings.HasPrefix(got[0], "server: trust_hints is false now, and rule ") {
 			t.Errorf("%s\n%q", rule, got)
 		}
+	}
+}
+
+// A rule without a name has its effect in that by which the ledger knows it: allowed calls
+// that came to be asked about had used nothing of their limit, and nobody heard of that.
+func TestALimitThatStartsAnewUnderAnotherEffectLetsMoreThrough(t *testing.T) {
+	for _, fallback := range []string{"ask", "allow"} {
+		file := "version: 1\ndefault: " + fallback + "\nasks: {default: {of: [ann]}}\nrules:\n- {allow: pay, limit: {count: 1/day}}\n"
+		before, after := load(t, file), load(t, strings.Replace(file, "allow: pay", "ask: pay", 1))
+		var used policy.Ledger
+		c := policy.Call{Method: "tools/call", Tool: "pay", From: "bob", Now: time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)}
+		used.Reserve(before.Decide(c, &used), c.Now)
+		if was, is := before.Decide(c, &used).Verdict, after.Decide(c, &used).Verdict; was != policy.Deny || is != policy.Ask {
+			t.Fatalf("%s, and then %s", was, is)
+		}
+		if got := policy.Looser(before, after); len(got) != 1 || !strings.HasPrefix(got[0], "rule allow pay (line 5) is gone or changed") {
+			t.Errorf("%s: %q", fallback, got)
+		}
+	}
+	const named = "version: 1\ndefault: ask\nasks: {default: {of: [ann]}}\nrules:\n- {name: pays, allow: pay, limit: {count: 1/day}}\n"
+	if got := policy.Looser(load(t, named), load(t, strings.Replace(named, "allow: pay", "ask: pay", 1))); len(got) > 0 {
+		t.Errorf("under its own name: %q", got)
 	}
 }
 
