@@ -82,15 +82,15 @@ func (q *Question) wants() string {
 	return Wanting(q.Method)
 }
 
-// about is what the params of another method than tools/call name, "" if nothing:
-// the URI of a resource, the name of a prompt, the id of a task.
-func (q *Question) about() (what, name string) {
+// about is what the params of another method than tools/call name, as far as they may be
+// shown, "" if nothing: the URI of a resource, the name of a prompt, the id of a task.
+func (q *Question) about(args []byte) string {
 	d := deeds[q.Method]
-	if d.member == "" {
-		return "", ""
+	if d.member == "" || args == nil {
+		return ""
 	}
-	name, _ = jsonrpc.Unquote(rawjson.At(q.Args, jsontext.Pointer("/"+d.member)))
-	return d.thing, name
+	name, _ := jsonrpc.Unquote(rawjson.At(args, jsontext.Pointer("/"+d.member)))
+	return name
 }
 
 // shortText is [text.Line] of what may be long: its head and tail then, with its length
@@ -104,12 +104,12 @@ func shortText(s string) string {
 }
 
 // title is what a list shows of a question: the tool, or the method and what it is about.
-func (q *Question) title() string {
+func (q *Question) title(about string) string {
 	if q.Method == toolsCall {
 		return q.Tool
 	}
-	if _, name := q.about(); name != "" {
-		return q.Method + " " + name
+	if about != "" {
+		return q.Method + " " + about
 	}
 	return q.Method
 }

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,5 +56,33 @@ func TestWhatTheTopicSeesIsNeverThatOfBefore(t *testing.T) {
 	}
 	if v, ok := s.d.View(s.now, id, true); !ok || !strings.Contains(v.Compact, "staging") {
 		t.Error("the person at this machine does not see what it is now")
+	}
+}
+
+// What a request names stood in the title and the facts as it came, beside arguments that hid it.
+func TestWhatARequestNamesIsHiddenWithItsArguments(t *testing.T) {
+	const secret = "file:///x?sig=SECRET"
+	s := newStage(t, Options{})
+	s.hide = func([]byte) []byte { return []byte(`{"uri":"[redacted]"}`) }
+	q := writeFile("alice", "local")
+	q.Method, q.Tool, q.Args = "resources/read", "", []byte(`{"uri":"`+secret+`"}`)
+	id := s.open(q)
+	public, _ := s.d.PublicView(s.now, id)
+	told, _ := json.Marshal(public)
+	for whom, what := range map[string]string{"alice": string(s.shown("alice").Params), "the public": string(told)} {
+		if strings.Contains(what, "SECRET") || !strings.Contains(what, "Resource") || !strings.Contains(what, "[redacted]") {
+			t.Errorf("%s reads %s", whom, what)
+		}
+	}
+	if public.Tool != "resources/read [redacted]" {
+		t.Errorf("it is called %q", public.Tool)
+	}
+	if v, _ := s.d.View(s.now, id, true); v.Tool != "resources/read "+secret || !strings.Contains(v.Text(), "Resource: "+secret) {
+		t.Errorf("the person at this machine reads\n%s", v.Text())
+	}
+	s.d.SetRedactor(nil)
+	s.did(s.judged(verdict(policy.Allow)))
+	if v, _ := s.d.PublicView(s.now, id); v.Tool != "resources/read" || strings.Contains(v.Text(), "Resource") {
+		t.Errorf("where nothing may be seen, the public reads\n%s", v.Text())
 	}
 }

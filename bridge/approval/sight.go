@@ -11,7 +11,7 @@ import (
 // shown; nil if they are hidden. redact hides what may not be shown of a plan; nil hides nothing.
 func (p *pending) look(args, beside []byte, redact func([]byte) []byte) sight {
 	var m text.Marks
-	s := sight{headline: p.headline(&m), compact: compact(args, &m), edits: p.fields(args)}
+	s := sight{headline: p.headline(&m), about: p.q.about(args), compact: compact(args, &m), edits: p.fields(args)}
 	if of := p.q.aPlan(p.args); of != nil && args != nil {
 		s.plan = planned(of, &m, redact)
 	}

@@ -212,6 +212,7 @@ type published struct {
 // A sight is what there is to see of the arguments of a question.
 type sight struct {
 	headline, compact, beside string
+	about                     string // see [Question.about]
 	banner                    []string
 	plan                      []Fact // what it covers, of a plan
 	edits                     []Field

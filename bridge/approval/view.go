@@ -107,9 +107,9 @@ func (d *Desk) away(names []string) (away []string) {
 // view shows the question by a sight of its arguments, without the list of them. server
 // is what may be said of that to whom it is shown.
 func (p *pending) view(now, till time.Time, s sight, server string) View {
-	v := View{Summary: p.summary(till), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
+	v := View{Summary: p.summary(till, s.about), Digest: p.digest.String(), Headline: s.headline, Banner: s.banner, Compact: s.compact, BesideText: s.beside,
 		Priority: text.Line(p.q.Terms.Priority), Edits: s.edits, Remember: p.offersToKeep()}
-	v.Facts, v.Plan = slices.Concat(p.facts(now, till, server), s.plan), s.plan
+	v.Facts, v.Plan = slices.Concat(p.facts(now, till, server, s.about), s.plan), s.plan
 	v.Via, v.About, v.Hints = p.q.Via, text.Line(p.q.About), p.q.Hints.Words()
 	for _, s := range p.ballots {
 		person := Person{Who: text.Line(s.who.String()), State: stateNames[s.state]}
@@ -136,8 +136,9 @@ func (p *pending) delegates(s *ballot) (names []string) {
 	return names
 }
 
-// facts are what the view says besides the arguments (RELIABILITY AI-16).
-func (p *pending) facts(now, till time.Time, server string) []Fact {
+// facts are what the view says besides the arguments (RELIABILITY AI-16). about is what
+// may be shown of what the question is about.
+func (p *pending) facts(now, till time.Time, server, about string) []Fact {
 	q := &p.q
 	facts := []Fact{{"Tool", text.Line(q.Tool)}, {"Caller", text.Line(q.Caller)}}
 	if q.Method != toolsCall {
@@ -148,8 +149,9 @@ func (p *pending) facts(now, till time.Time, server string) []Fact {
 			facts = append(facts, Fact{name, text})
 		}
 	}
-	if what, name := q.about(); name != "" {
-		add(strings.ToUpper(what[:1])+what[1:], shortText(name))
+	if about != "" {
+		what := deeds[q.Method].thing
+		add(strings.ToUpper(what[:1])+what[1:], shortText(about))
 	}
 	if q.Unverified {
 		add("Warning", "this gateway does not verify who sends what")
@@ -348,8 +350,8 @@ func (p *pending) frozenMS(till time.Time) int64 {
 }
 
 // summary is the question as it stands in a list, without its arguments.
-func (p *pending) summary(till time.Time) Summary {
-	return Summary{FrozenMS: p.frozenMS(till), ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title()),
+func (p *pending) summary(till time.Time, about string) Summary {
+	return Summary{FrozenMS: p.frozenMS(till), ID: p.id, Short: p.digest.Short(), Bridge: text.Line(p.q.Bridge), From: text.Line(p.q.Caller), Tool: shortText(p.q.title(about)),
 		Rule: text.Line(strings.Join(p.q.Terms.Rules, ", ")), Asked: p.asked, Deadline: till, Need: p.need, Have: p.count(agreed), AboutPolicy: p.q.AboutPolicy, Confirm: p.q.Terms.Confirm}
 }
 
@@ -363,7 +365,7 @@ func (d *Desk) Pending(skip, limit int) []Summary {
 	}
 	list := make([]Summary, len(all))
 	for i, p := range all {
-		list[i] = p.summary(p.deadline)
+		list[i] = p.summary(p.deadline, p.q.about(p.args))
 		list[i].Args, list[i].Beside, list[i].Asking = p.args, p.q.Beside, d.Waiting(p.id)
 	}
 	return list

@@ -74,6 +74,21 @@ func TestThePublicViewHasNothingThatMustNotLeaveThisMachine(t *testing.T) {
 	}
 }
 
+// The list that leaves this machine named a resource whose URI is hidden.
+func TestThePublicListNamesNothingThatIsHidden(t *testing.T) {
+	h, _ := secretive(t)
+	h.Redact = func([]byte) []byte { return []byte(`{"uri":"[redacted]"}`) }
+	q := inboxtest.Write(`{"uri":"file:///` + secret + `"}`)
+	q.Method, q.Tool = "resources/read", ""
+	id := h.Ask(q)
+	for in, want := range map[inbox.Inbox]string{h: "resources/read file:///" + secret, inbox.Public(h): "resources/read [redacted]"} {
+		list, err := in.List(t.Context(), true)
+		if at := len(list) - 1; err != nil || list[at].ID != id || list[at].Tool != want {
+			t.Errorf("%v, %+v, want %q", err, list, want)
+		}
+	}
+}
+
 // Where nothing says what is to be redacted, nothing is shown.
 func TestThePublicViewHasNoArgumentsWhereNobodyRedactsThem(t *testing.T) {
 	h, id := secretive(t)

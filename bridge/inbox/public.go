@@ -94,7 +94,12 @@ func (p public) Status(ctx context.Context) (Status, error) {
 }
 
 func (p public) List(ctx context.Context, _ bool) ([]approval.Summary, error) {
-	return p.Publisher.List(ctx, false)
+	all, err := p.Publisher.List(ctx, false)
+	for i := range all {
+		v, _ := p.ShowPublic(ctx, all[i].ID) // nothing where it has ended meanwhile
+		all[i].Tool = v.Tool
+	}
+	return all, err
 }
 
 func (p public) Show(ctx context.Context, id string) (approval.View, error) {
