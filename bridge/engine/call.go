@@ -86,6 +86,15 @@ func shortKey(key string) string {
 // [approval.Doing].
 func whatOf(c *inflight.Call) string { return approval.Doing(c.Method, refusal.Clip(c.Key)) }
 
+// unnamed is what may be on record of a sentence with whatOf in it: what the call names is one
+// of its params, and may be hidden as they are.
+func (e *Engine) unnamed(c *inflight.Call, says string) string {
+	if c.Tool() != "" || bytes.Equal(e.policy.RedactScanned(c.Args), c.Args) {
+		return says
+	}
+	return strings.ReplaceAll(says, whatOf(c), approval.Doing(c.Method, ""))
+}
+
 // reserve takes what the call needs from the limits, as a decision says.
 func (e *Engine) reserve(c *inflight.Call, d policy.Decision) {
 	c.Hold, c.Took = e.ledger.Reserve(d, e.now), d.Limits

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
@@ -93,6 +94,27 @@ func TestAReadIsDeclinedInTheRightWords(t *testing.T) {
 		s.answers("alice", a, true, `{"action":"decline"}`)
 		s.refused(-31001, `"message":"reading resource file:///a was declined by alice"`)
 	})
+}
+
+// What a refusal says of a request stood on record with the URI that is hidden there.
+func TestTheRecordNamesNothingThatIsHidden(t *testing.T) {
+	const rules = asksAlice + "  - {name: files, ask: ['*'], methods: ['resources/*'], as: write}\n"
+	for _, c := range []struct{ rules, says string }{
+		{rules + "redact: [uri]\n", "reading a resource was declined by alice"},
+		{rules + "redact: [text]\n", "reading resource file:///a was declined by alice"},
+		{asksAlice + "redact: [uri]\n", "the owner's policy does not allow reading a resource"},
+	} {
+		everyDialect(t, c.rules, func(s *stage) {
+			s.sends1("e1", "resources/read", "file:///a", `{"uri":"file:///a"}`)
+			if strings.Contains(c.rules, "files") {
+				s.answers("alice", s.question(), true, `{"action":"decline"}`)
+			}
+			s.has(s.frames[len(s.frames)-1], "reading resource file:///a")
+			if got := s.lastNote(record.Ended).Detail; got != c.says {
+				t.Errorf("on record is %q, want %q", got, c.says)
+			}
+		})
+	}
 }
 
 func TestAProposalToReadIsJudgedAsARead(t *testing.T) {
