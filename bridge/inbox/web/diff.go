@@ -141,7 +141,7 @@ func changes(v *approval.View, now time.Time) piece {
 		return nil
 	}
 	w := rewrites(args)
-	if w == nil || !filepath.IsAbs(w.file) {
+	if w == nil || !filepath.IsAbs(w.file) || elsewhere(w.file) {
 		return nil
 	}
 	shown, as := w.compare()
@@ -150,6 +150,10 @@ func changes(v *approval.View, now time.Time) piece {
 		element("p", class("calm"), words(as), words(" "), name(w.file), when(to != "", pieces{words(", which leads to "), name(to)}), words(".")), shown,
 		element("p", class("calm small"), words("Shown as the bridge reads the file now, at "), clock(now, now), words(". It may be another when the call runs, and only the server knows what it does.")))
 }
+
+// elsewhere reports whether a file may be on another machine, or be none: on Windows the way to
+// one begins otherwise than with a drive, and whoever opens it logs in there.
+func elsewhere(file string) bool { return len(filepath.VolumeName(file)) > len("C:") }
 
 // compare shows the file before and after, and says what is compared with it.
 func (w *rewriting) compare() (shown piece, as string) {
