@@ -45,10 +45,11 @@ func checkDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
+	err = private.Closed(dir, info)
+	if !info.IsDir() && !errors.Is(err, private.ErrForeign) {
 		return fmt.Errorf("%s is no directory", dir)
 	}
-	if err := private.Closed(dir, info); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w; it must be yours alone (chmod 700)", err)
 	}
 	return nil
@@ -146,9 +147,14 @@ func (p *place) leave() {
 
 // Paths lists the sockets of the bridges that have theirs in dir, by name.
 // Not all need be alive.
-func Paths(dir string) (all []string, err error) {
-	for _, at := range []string{dir, shortDir(dir)} {
+func Paths(dir string) ([]string, error) { return pathsIn(dir, shortDir(dir)) }
+
+func pathsIn(dir, short string) (all []string, err error) {
+	for _, at := range []string{dir, short} {
 		entries, err := listDir(at)
+		if at == short && errors.Is(err, private.ErrForeign) {
+			continue // anybody may have made it, and no bridge of ours took it
+		}
 		if err != nil {
 			return nil, err
 		}
