@@ -35,7 +35,7 @@ func TestALogOfAnEarlierBuildIsReadAndGoesOn(t *testing.T) {
 		t.Errorf("%q", took)
 	}
 	var names []string
-	for r, err := range Records(path, time.Time{}) {
+	for r, err := range Records(t.Context(), path, time.Time{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

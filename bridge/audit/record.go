@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"iter"
 	"time"
 
@@ -42,12 +43,16 @@ type Record struct {
 // Records yields the records of the log at path with all its files, oldest first, also
 // while it turns over, but for those from before since. Of a line whose time cannot be
 // read nobody knows that: it is yielded. The first error ends it: [fs.ErrNotExist] if
-// there is no log, [ErrRestless] if it turns over all the time.
-func Records(path string, since time.Time) iter.Seq2[Record, error] {
+// there is no log, [ErrRestless] if it turns over all the time, and that of ctx.
+func Records(ctx context.Context, path string, since time.Time) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		all(path, openFile, func(line Line, err error) bool {
+			if err == nil {
+				err = ctx.Err()
+			}
 			if err != nil {
-				return yield(Record{}, err)
+				yield(Record{}, err)
+				return false
 			}
 			if !since.IsZero() {
 				if h, err := readHeader(line.Text); err == nil && h.at.Before(since) {

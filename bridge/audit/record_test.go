@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +43,7 @@ func TestRecordsSinceAMoment(t *testing.T) {
 	write(t, path, append(read(t, path), "scribble\n"...))
 	since := now.Add(-90 * time.Minute)
 	var got []string
-	for r, err := range Records(path, since) {
+	for r, err := range Records(t.Context(), path, since) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +56,29 @@ func TestRecordsSinceAMoment(t *testing.T) {
 	}
 }
 
+// However many records are from before, or nobody wants, reading ends when nobody waits for it.
+func TestALogWasReadOnThoughNobodyWaited(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{})
+	for n := range 3 {
+		mustAppend(t, l, decided(n, "no"))
+	}
+	mustClose(t, l)
+	for _, since := range []time.Time{{}, time.Now().Add(time.Hour)} {
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		var got []error
+		for r, err := range Records(ctx, path, since) {
+			if got = append(got, err); err == nil {
+				t.Errorf("%s is read", r.Text)
+			}
+		}
+		if len(got) != 1 || !errors.Is(got[0], context.Canceled) {
+			t.Errorf("it ends with %v", got)
+		}
+	}
+}
+
 // BenchmarkRecords reads a log as audit show does.
 func BenchmarkRecords(b *testing.B) {
 	path := newPath(b)
@@ -62,7 +87,7 @@ func BenchmarkRecords(b *testing.B) {
 	write(b, path, text)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		for r, err := range Records(path, time.Time{}) {
+		for r, err := range Records(b.Context(), path, time.Time{}) {
 			if err != nil || r.Broken {
 				b.Fatal(err, string(r.Text))
 			}

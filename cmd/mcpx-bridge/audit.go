@@ -52,7 +52,7 @@ With --json each record is shown as it was written, but with such characters
 escaped; the hashes are those of the file.`,
 		Example: "  mcpx-bridge audit show --verdict deny -n 20\n  mcpx-bridge audit show --since 15m --from ana\n  mcpx-bridge audit show filesystem --call 5f3a9c21-7 --json",
 		Args:    help.Positional(0, 1),
-		RunE:    func(_ *cobra.Command, args []string) error { return p.auditShow(args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.auditShow(cmd.Context(), args) },
 	}
 	p.recordFlags(cmd.Flags())
 	cmd.Flags().IntVarP(&p.s.Records.Last, "last", "n", 0, "the last `N` of them alone (default: all)")
@@ -99,12 +99,12 @@ Exit code 6 means that a log is not whole; its first bad line is named.`,
 	return cmd
 }
 
-func (p *program) auditShow(args []string) error {
+func (p *program) auditShow(ctx context.Context, args []string) error {
 	paths, err := p.auditLogs(args)
 	if err != nil {
 		return err
 	}
-	found, err := p.wanted().In(paths, time.Now())
+	found, err := p.wanted().In(ctx, paths, time.Now())
 	if err != nil {
 		return err
 	}

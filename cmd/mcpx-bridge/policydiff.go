@@ -28,13 +28,13 @@ The exit code is 0 whether or not there are differences.`,
 		Example: `  mcpx-bridge policy diff policy.yaml new.yaml --audit filesystem
   mcpx-bridge policy diff policy.yaml new.yaml --json | jq 'select(.after.verdict == "allow")'`,
 		Args: help.Positional(2, 2),
-		RunE: func(_ *cobra.Command, args []string) error { return p.diffPolicies(args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return p.diffPolicies(cmd, args[0], args[1]) },
 	}
 	cmd.Flags().StringVar(&p.s.Audit, "audit", "", "take past calls from this audit log, a `FILE` or the id of a bridge (default: the only one here)")
 	return cmd
 }
 
-func (p *program) diffPolicies(old, new string) error {
+func (p *program) diffPolicies(cmd *cobra.Command, old, new string) error {
 	before, err := p.onePolicy(old)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (p *program) diffPolicies(old, new string) error {
 	if err != nil {
 		return err
 	}
-	past, err := report.ReadPast(log)
+	past, err := report.ReadPast(cmd.Context(), log)
 	if err != nil {
 		return restless(log, err)
 	}

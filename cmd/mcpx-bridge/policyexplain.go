@@ -105,7 +105,7 @@ func (p *program) explainRecorded(cmd *cobra.Command, now *policy.Policy, args [
 	if err != nil {
 		return err
 	}
-	found, err := report.FindCall(p.s.Records.Call, logs)
+	found, err := report.FindCall(cmd.Context(), p.s.Records.Call, logs)
 	if errors.Is(err, report.ErrNotRecorded) {
 		return fail(exitFailed, "mcpx-bridge audit show lists them", "--call: %w", err)
 	} else if err != nil {

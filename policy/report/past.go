@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -110,9 +111,9 @@ func (all *Past) Doubts(by ...*policy.Policy) (said []string) {
 }
 
 // ReadPast is what an audit log has of calls. Its errors are those of [audit.Records].
-func ReadPast(log string) (*Past, error) {
+func ReadPast(ctx context.Context, log string) (*Past, error) {
 	all := &Past{}
-	for r, err := range audit.Records(log, time.Time{}) {
+	for r, err := range audit.Records(ctx, log, time.Time{}) {
 		if err != nil {
 			return nil, err
 		}

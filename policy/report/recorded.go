@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,10 +27,10 @@ var ErrNotRecorded = errors.New("there is no such call on record")
 // FindCall finds a call in audit logs, by the name that its bridge gave it or by the id of
 // its envelope; of several calls whose envelopes have that id, the first. Its errors are
 // those of [audit.Records], and [ErrNotRecorded].
-func FindCall(name string, logs []string) (*Recorded, error) {
+func FindCall(ctx context.Context, name string, logs []string) (*Recorded, error) {
 	for _, path := range logs {
 		found := &Recorded{}
-		for r, err := range audit.Records(path, time.Time{}) {
+		for r, err := range audit.Records(ctx, path, time.Time{}) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}

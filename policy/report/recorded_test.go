@@ -30,7 +30,7 @@ func TestACallOnRecordIsFound(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"b-1", "1"} {
-		found, err := report.FindCall(name, logs)
+		found, err := report.FindCall(t.Context(), name, logs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestACallOnRecordIsFound(t *testing.T) {
 			t.Errorf("%s: %q of %+v, %v", name, events, c, err)
 		}
 	}
-	if _, err := report.FindCall("b-3", logs); !errors.Is(err, report.ErrNotRecorded) {
+	if _, err := report.FindCall(t.Context(), "b-3", logs); !errors.Is(err, report.ErrNotRecorded) {
 		t.Error(err)
 	}
 }

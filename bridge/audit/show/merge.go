@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"context"
 	"iter"
 	"time"
 
@@ -17,7 +18,7 @@ type Found struct {
 // In yields the records of logs that are wanted, oldest first. Lengths of time are those before
 // now. A log that cannot be read any further ends with its error, which comes in a Found with
 // the path alone; the others go on. Text of a record is good until the next one comes.
-func (f Filter) In(paths []string, now time.Time) (iter.Seq2[Found, error], error) {
+func (f Filter) In(ctx context.Context, paths []string, now time.Time) (iter.Seq2[Found, error], error) {
 	pick, since, err := f.Picker(now)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (f Filter) In(paths []string, now time.Time) (iter.Seq2[Found, error], erro
 	return func(yield func(Found, error) bool) {
 		var last []Found // at most f.Last, in a ring that begins at next
 		next := 0
-		for r, err := range merged(paths, since) {
+		for r, err := range merged(ctx, paths, since) {
 			switch {
 			case err == nil && !pick(&r.Record):
 			case err != nil || f.Last == 0:
@@ -74,11 +75,11 @@ func (s *stream) advance() (more bool) {
 }
 
 // merged yields the records of all logs by their times, those of each in its own order.
-func merged(paths []string, since time.Time) iter.Seq2[Found, error] {
+func merged(ctx context.Context, paths []string, since time.Time) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var all []*stream
 		for _, path := range paths {
-			next, stop := iter.Pull2(audit.Records(path, since))
+			next, stop := iter.Pull2(audit.Records(ctx, path, since))
 			defer stop()
 			if s := (&stream{path: path, next: next}); s.advance() {
 				all = append(all, s)

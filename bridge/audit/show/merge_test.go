@@ -1,6 +1,7 @@
 package show_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ func TestRecordsOfSeveralLogs(t *testing.T) {
 	}
 	paths := []string{log("notes", "1 a", "4 d", "? e", "6 g"), filepath.Join(dir, "gone.jsonl"), log("files", "2 b", "3 c", "5 f")}
 	for n, want := range []string{"a b c d e f g", "g", "f g", "e f g"} {
-		found, err := show.Filter{Last: n}.In(paths, time.Now())
+		found, err := show.Filter{Last: n}.In(t.Context(), paths, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,4 +65,41 @@ func TestRecordsOfSeveralLogs(t *testing.T) {
 	if all, err := show.Every(dir); err != nil || !slices.Equal(all, []string{paths[2], paths[0]}) {
 		t.Errorf("all are %q, %v", all, err)
 	}
+}
+
+// A search that finds nothing ends when nobody waits for it any more, however many records it has
+// still to look at.
+func TestASearchThatFindsNothingCouldNotBeCalledOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Repeat(`{"seq":1,"event":"started","call":"1"}`+"\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx := &fleeting{Context: t.Context(), left: 10}
+	found, err := show.Filter{Call: "none"}.In(ctx, []string{path}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []error
+	for r, err := range found {
+		if ends = append(ends, err); err == nil {
+			t.Errorf("found %s", r.Text)
+		}
+	}
+	if len(ends) != 1 || !errors.Is(ends[0], context.Canceled) || ctx.left != 0 {
+		t.Errorf("it ends with %v, with %d records to go", ends, ctx.left)
+	}
+}
+
+// A fleeting context has ended once it was looked at so many times.
+type fleeting struct {
+	context.Context
+	left int
+}
+
+func (f *fleeting) Err() error {
+	if f.left == 0 {
+		return context.Canceled
+	}
+	f.left--
+	return nil
 }

@@ -34,7 +34,7 @@ func TestACallOfAProposalFromBeforeSinceIsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for r, err := range audit.Records(path, since) {
+		for r, err := range audit.Records(t.Context(), path, since) {
 			if err != nil {
 				t.Fatal(err)
 			}

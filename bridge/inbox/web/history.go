@@ -93,7 +93,7 @@ func (s *Server) read(ctx context.Context, f show.Filter, paths []string, now ti
 	say := func(what string) {
 		wrong = append(wrong, element("p", class("warn"), attribute{"role", "alert"}, words(what)))
 	}
-	found, err := f.In(paths, now)
+	found, err := f.In(ctx, paths, now)
 	if err != nil {
 		say(sentence(err))
 		return wrong
@@ -210,7 +210,7 @@ func (s *Server) explained(ctx context.Context, bridge, call string) piece {
 func (s *Server) explain(ctx context.Context, in inbox.Explainer, status *inbox.Status, call string) (said string, doubts []string, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	found, err := report.FindCall(call, []string{status.Audit})
+	found, err := report.FindCall(ctx, call, []string{status.Audit})
 	if err != nil {
 		return "", nil, err
 	}
