@@ -89,10 +89,16 @@ func (s *Server) toSign(w http.ResponseWriter, r *http.Request) {
 		err = errors.New("no passkey is enrolled yet: add one under Passkeys")
 	}
 	if err != nil {
-		http.Error(w, sentence(err), http.StatusConflict)
+		refuse(w, err)
 		return
 	}
 	s.want(w, wanted{Statement: string(statement), Challenge: passkey.Challenge(statement), Known: ids(known)})
+}
+
+// refuse tells a script why a passkey is asked for nothing.
+func refuse(w http.ResponseWriter, err error) {
+	unhurried(w, 0)
+	http.Error(w, sentence(err), http.StatusConflict)
 }
 
 func (s *Server) want(w http.ResponseWriter, what wanted) {
@@ -102,6 +108,7 @@ func (s *Server) want(w http.ResponseWriter, what wanted) {
 		panic(err) // bytes and strings always marshal
 	}
 	w.Header().Set("Content-Type", "application/json")
+	unhurried(w, len(text))
 	w.Write(text)
 }
 
@@ -195,7 +202,7 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request) {
 		known, err = keys.All(r.Context())
 	}
 	if err != nil {
-		http.Error(w, sentence(err), http.StatusConflict)
+		refuse(w, err)
 		return
 	}
 	s.want(w, wanted{Challenge: text, Known: ids(known), User: text[:16], Kinds: passkey.Algorithms})
