@@ -19,8 +19,8 @@ const mostPolicy = 256 << 10
 func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 	var rows, policies pieces
 	var run []*Source // that could be halted
-	for _, src := range s.all() {
-		status, err := src.Status(r.Context())
+	for _, one := range statuses(r.Context(), s.all()) {
+		src, status, err := one.Source, one.what, one.err
 		if err != nil {
 			rows = append(rows, bridge(src, "silent", element("h2", name(src.Label)), element("p", class("warn"), words("It does not answer: "+err.Error()+"."))))
 			continue
@@ -101,13 +101,12 @@ func policyFile(s *inbox.Status) piece {
 func (s *Server) remembered(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var rows, silent pieces
-	for _, src := range s.all() {
-		kept, err := src.Grants(r.Context())
-		if err != nil {
-			silent = append(silent, noAnswer(src, err))
+	for _, one := range askAll(s.all(), func(src *Source) ([]inbox.Grant, error) { return src.Grants(r.Context()) }) {
+		if one.err != nil {
+			silent = append(silent, noAnswer(one.Source, one.err))
 		}
-		for _, g := range kept {
-			rows = append(rows, grant(src, &g, now))
+		for _, g := range one.what {
+			rows = append(rows, grant(one.Source, &g, now))
 		}
 	}
 	s.page(w, r, http.StatusOK, sheet{title: "Remembered", on: "/remembered", body: pieces{

@@ -166,6 +166,33 @@ func (f *found) all() (all []*Source) {
 	return all
 }
 
+// A said is what a source said, or why it did not.
+type said[T any] struct {
+	*Source
+	what T
+	err  error
+}
+
+// askAll asks all sources at once, so that those that hang take no longer than one, and returns
+// what they said in their order.
+func askAll[T any](all []*Source, ask func(*Source) (T, error)) []said[T] {
+	heard := make([]said[T], len(all))
+	var parts sync.WaitGroup
+	for i, src := range all {
+		parts.Go(func() {
+			what, err := ask(src)
+			heard[i] = said[T]{src, what, err}
+		})
+	}
+	parts.Wait()
+	return heard
+}
+
+// statuses are how sources are.
+func statuses(ctx context.Context, all []*Source) []said[inbox.Status] {
+	return askAll(all, func(src *Source) (inbox.Status, error) { return src.Status(ctx) })
+}
+
 // end remembers how a question ended.
 func (f *found) end(at questionID, how string) {
 	f.mu.Lock()

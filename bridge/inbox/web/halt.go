@@ -12,9 +12,9 @@ import (
 
 // halts says of which bridges nothing starts now, and leads to where they are resumed.
 func halts(ctx context.Context, of ...*Source) (all pieces) {
-	for _, src := range of {
-		if s, err := src.Status(ctx); err == nil && s.Halted != nil {
-			all = append(all, element("p", class("warn"), name(src.Label), words(" is "), haltedBy(s.Halted, time.Now()), words(" Nothing starts there, and no yes counts, until it is resumed. "), element("a", href("/bridges"), words("Resume it"))))
+	for _, one := range statuses(ctx, of) {
+		if halted := one.what.Halted; one.err == nil && halted != nil {
+			all = append(all, element("p", class("warn"), name(one.Label), words(" is "), haltedBy(halted, time.Now()), words(" Nothing starts there, and no yes counts, until it is resumed. "), element("a", href("/bridges"), words("Resume it"))))
 		}
 	}
 	return all

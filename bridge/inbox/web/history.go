@@ -34,10 +34,9 @@ func (s *Server) logs(ctx context.Context, only url.Values) (paths []string, whi
 			paths, which[path] = append(paths, path), url.Values{kind: {value}}
 		}
 	}
-	for _, src := range s.all() {
-		status, err := src.Status(ctx)
-		if err == nil && filepath.IsAbs(status.Audit) {
-			add(status.Audit, "bridge", src.Key)
+	for _, one := range statuses(ctx, s.all()) {
+		if one.err == nil && filepath.IsAbs(one.what.Audit) {
+			add(one.what.Audit, "bridge", one.Key)
 		}
 	}
 	if s.o.Ended != nil {

@@ -33,13 +33,12 @@ func address(kind, bridge, id string) string {
 
 // waiting are all questions, the oldest first, and which sources did not say.
 func (s *Server) waiting(ctx context.Context) (all []item, silent pieces) {
-	for _, src := range s.all() {
-		list, err := src.List(ctx, false)
-		if err != nil {
-			silent = append(silent, noAnswer(src, err))
+	for _, one := range askAll(s.all(), func(src *Source) ([]approval.Summary, error) { return src.List(ctx, false) }) {
+		if one.err != nil {
+			silent = append(silent, noAnswer(one.Source, one.err))
 		}
-		for _, q := range list {
-			all = append(all, item{src, q})
+		for _, q := range one.what {
+			all = append(all, item{one.Source, q})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b item) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })

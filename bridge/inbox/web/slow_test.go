@@ -76,3 +76,46 @@ func TestWhatABridgeTookLongForReachedNoBrowser(t *testing.T) {
 		}
 	})
 }
+
+// An impatient inbox is that of a bridge that hangs: it gives up after ten seconds, as what speaks
+// to the socket of one does.
+type impatient struct{ inboxtest.Hung }
+
+func (i impatient) List(ctx context.Context, _ bool) ([]approval.Summary, error) {
+	_, err := i.Status(ctx)
+	return nil, err
+}
+
+func (i impatient) Status(ctx context.Context) (inbox.Status, error) {
+	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	return i.Hung.Status(ctx)
+}
+
+func (i impatient) Grants(ctx context.Context) ([]inbox.Grant, error) {
+	_, err := i.Status(ctx)
+	return nil, err
+}
+
+// However many bridges hang, a page waits for all of them as long as for one, and shows the others.
+func TestEachHungBridgeHeldUpThePageAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{guard: newGuard(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7421})}
+		for _, key := range []string{"a", "b", "c"} {
+			s.add(&Source{Inbox: impatient{inboxtest.Hung{Hall: inboxtest.New(key)}}, Key: key, Label: key})
+		}
+		h := inboxtest.New("d")
+		h.Ask(inboxtest.Write("{}"))
+		s.add(&Source{Inbox: h, Key: "d", Label: "d"})
+		for at, most := range map[string]time.Duration{"/": 20 * time.Second, "/bridges": 10 * time.Second, "/history": 10 * time.Second, "/remembered": 10 * time.Second} {
+			began, got := time.Now(), httptest.NewRecorder()
+			s.routes().ServeHTTP(got, httptest.NewRequest(http.MethodGet, at, nil))
+			if took := time.Since(began); got.Code != http.StatusOK || took > most {
+				t.Errorf("%s: %d, after %s", at, got.Code, took)
+			}
+			if silent := strings.Count(got.Body.String(), "not answer"); at != "/history" && silent != 3 || at == "/" && !strings.Contains(got.Body.String(), "write_file") {
+				t.Errorf("%s: %d are said to be silent:\n%s", at, silent, got.Body)
+			}
+		}
+	})
+}
