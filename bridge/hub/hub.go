@@ -192,6 +192,7 @@ func (h *Hub) Before(topic string, d wire.Dialect, mark string, limit int) ([][]
 		return nil, nil
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.before(d, mark, limit)
+	entries, err := t.past.Before(mark, limit)
+	t.mu.Unlock()
+	return spelled(entries, d), err // which may take milliseconds, and nobody here waits for it
 }

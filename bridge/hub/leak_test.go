@@ -2,6 +2,9 @@ package hub
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -38,6 +41,50 @@ func TestTheHistoryKeepsNoSessionAlive(t *testing.T) {
 		if e.Who != nil || len(e.spellings) > 0 || e.answer != nil {
 			t.Errorf("with %s the member %p and %d spellings are kept", e.Frame, e.Who, len(e.spellings))
 		}
+	}
+}
+
+// The history is spelled for a reader while nobody waits for that, as nothing of an entry in it
+// changes any more: under the race detector, frames pass while it is read in another dialect.
+func TestTheHistoryIsReadWhileFramesPass(t *testing.T) {
+	h := New(Options{HistoryLimit: 100, HistoryBytes: 1 << 20, MaxParticipants: 2, MaxTopics: 1})
+	defer h.Close()
+	there, _ := wire.Lookup("mew/v0.4")
+	here, _ := wire.Lookup("mcpx/v0.1")
+	if _, err := h.Join(t.Context(), "t", Guest{ID: "bob", Caps: everything, Dialect: there, Sink: void{}, Came: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ann, err := h.Join(t.Context(), "t", Guest{ID: "ann", Caps: everything, Dialect: here, Sink: void{}, Came: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	over := make(chan struct{})
+	for range 2 {
+		readers.Go(func() {
+			for {
+				if _, err := h.Before("t", there, "", 0); err != nil {
+					t.Error(err)
+				}
+				select {
+				case <-over:
+					return
+				default:
+				}
+			}
+		})
+	}
+	const frames = 200
+	for n := range frames {
+		frame := fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":"%d","ts":"2026-01-02T03:04:05Z","from":"ann","to":["bob"],"kind":"mcp/request:tools/list","payload":{"jsonrpc":"2.0","id":%d,"method":"tools/list"}}`, n, n)
+		if err := ann.Ingest(frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(over)
+	readers.Wait()
+	if past, err := h.Before("t", there, "", 1); err != nil || len(past) != 1 || !strings.Contains(string(past[0]), fmt.Sprintf(`"id":"%d"`, frames-1)) {
+		t.Errorf("the latest is %s, %v", past, err)
 	}
 }
 

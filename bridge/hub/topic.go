@@ -252,22 +252,22 @@ func (t *Topic) welcome(m *Member) []byte {
 	}
 	var past [][]byte
 	if m.Dialect.TellsHistory() {
-		past, _ = t.before(m.Dialect, "", 0) // what is lacking has no word in a welcome
+		entries, _ := t.past.Before("", 0) // what is lacking has no word in a welcome
+		past = spelled(entries, m.Dialect)
 		slices.Reverse(past)
 	}
 	return m.Dialect.AppendWelcome(nil, uuid.NewString(), wire.Stamp(time.Now()), t.name, w, past)
 }
 
-// before returns entries of the history as frames of dialect d, without those it has no word
-// for (see History). The caller holds t.mu.
-func (t *Topic) before(d wire.Dialect, mark string, limit int) (frames [][]byte, err error) {
-	entries, err := t.past.Before(mark, limit)
+// spelled are entries of the history as frames of dialect d, without those it has no word for (see
+// History).
+func spelled(entries []*Entry, d wire.Dialect) (frames [][]byte) {
 	for _, e := range entries {
 		if body := e.as(d); body != nil {
 			frames = append(frames, body)
 		}
 	}
-	return frames, err
+	return frames
 }
 
 // put queues one frame. A reader that is too slow is cut.
