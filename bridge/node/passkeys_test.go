@@ -89,7 +89,7 @@ func TestThatAPasskeyIsRemovedIsOnRecordAfterWhatCameBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for r, err := range audit.Records(path, time.Time{}) {
+	for r, err := range audit.Records(t.Context(), path, time.Time{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
