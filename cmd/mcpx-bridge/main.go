@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
@@ -18,7 +19,7 @@ func main() {
 	keepToOurselves()
 	collectLess()
 	wakeFewer(os.Args[1:])
-	reload := make(chan struct{})
+	reload := newReloads()
 	ctx, hurry := untilSignalled(reload)
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
 }
@@ -57,8 +58,8 @@ func wakeFewer(args []string) {
 
 // untilSignalled returns a context that ends at the first signal and one that
 // ends at the second. A third one kills the process in the usual way. A hangup
-// is a wish to reload where somebody listens for it, else a signal like others.
-func untilSignalled(reload chan<- struct{}) (first, second context.Context) {
+// is a wish to reload where something can be, else a signal like others.
+func untilSignalled(reload *reloads) (first, second context.Context) {
 	first, stop := context.WithCancelCause(context.Background())
 	second, hurry := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 4)
@@ -74,7 +75,7 @@ func untilSignalled(reload chan<- struct{}) (first, second context.Context) {
 	go func() {
 		next := func() {
 			for s := range signals {
-				if s != syscall.SIGHUP || !offer(reload) {
+				if s != syscall.SIGHUP || !reload.offer() {
 					return
 				}
 			}
@@ -88,14 +89,25 @@ func untilSignalled(reload chan<- struct{}) (first, second context.Context) {
 	return first, second
 }
 
-// offer reports whether somebody took it.
-func offer(to chan<- struct{}) bool {
-	select {
-	case to <- struct{}{}:
-		return true
-	default:
+// reloads are the wishes to have the policy read again.
+type reloads struct {
+	told  chan struct{} // of one, which stands for all that come before it is taken
+	heard atomic.Bool   // somebody takes from told, or will when there is something to read for
+}
+
+func newReloads() *reloads { return &reloads{told: make(chan struct{}, 1)} }
+
+// offer reports whether the wish was taken, be it later: who waits for a seat, or
+// reads the file just now, takes it after that.
+func (r *reloads) offer() bool {
+	if !r.heard.Load() {
 		return false
 	}
+	select {
+	case r.told <- struct{}{}:
+	default:
+	}
+	return true
 }
 
 // run is the program: it does what args say and returns the exit code.

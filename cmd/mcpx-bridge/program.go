@@ -30,9 +30,8 @@ type env struct {
 	// signal. Nil means that nobody is in a hurry.
 	hurry context.Context
 
-	// reload is sent to when the person wants settings read again; nobody need
-	// listen. Nil means never.
-	reload <-chan struct{}
+	// reload is told when the person wants the policy read again. Nil means never.
+	reload *reloads
 
 	// alone: nothing else runs in this process, so that every child that nobody
 	// here waits for is one that the server has left behind.

@@ -120,6 +120,7 @@ func (p *program) bridge(ctx context.Context, t node.Target) error {
 	if err != nil {
 		return err
 	}
+	p.hearReloads(&o)
 	e, page := p.newEvents(p.stdout), &inboxPage{}
 	o.Emit, o.Ready, o.Link = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }, func(id string) string { return page.Question(id) }
 	n, err := node.New(ctx, o)
@@ -144,6 +145,7 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 	if err != nil {
 		return err
 	}
+	p.hearReloads(&o)
 	e, page := p.newEvents(p.stdout), &inboxPage{}
 	o.Emit, o.Ready, o.Link = e.Emit, func(r node.Ready) { sayReady(e, r, page.address()) }, func(id string) string { return page.Question(id) }
 	pt, err := node.NewPassthrough(o, p.s.GateHost)
@@ -163,6 +165,14 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 	}
 	defer p.pageBeside(ctx, page, pt.Inbox(), cmp.Or(o.ID, t.ID()))()
 	return pt.Run(ctx, stdio.Host{In: in.Interruptible(), Out: out, Errors: p.stderr})
+}
+
+// hearReloads has a hangup mean that the policy is to be read again, from now on.
+func (p *program) hearReloads(o *node.Options) {
+	if p.reload != nil && o.Policy != "" {
+		o.Reload = p.reload.told
+		p.reload.heard.Store(true)
+	}
 }
 
 // hintAllow says what a person who has just begun will wonder about.
@@ -217,7 +227,7 @@ func (p *program) bareOptions(t node.Target) (o node.Options, err error) {
 	}
 	o = node.Options{
 		Server: t, Dir: p.s.Cwd, Env: p.environment(), StartTimeout: p.s.StartTimeout, Sweep: p.alone, Version: version(), ID: chosen,
-		Policy: p.s.Policy, Reload: p.reload, Guarded: p.guarded(),
+		Policy: p.s.Policy, Guarded: p.guarded(),
 		Timeout: p.s.Timeout, MaxCalls: p.s.MaxCalls, MaxPending: p.s.MaxPending, Notify: p.s.Notify, LookOnly: p.s.Answers == "terminal", NoPage: p.pageless() || p.s.Answers == "terminal" || p.readByOthers && p.prompt == nil,
 		TrustUnverified: p.s.TrustUnverified, Provides: p.s.Provides, ProposalStatus: p.s.ProposalStatus,
 		LenientParams: p.s.LenientParams, ToolsRequest: p.s.ToolsRequest,
