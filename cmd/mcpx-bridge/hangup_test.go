@@ -4,7 +4,7 @@ import "testing"
 
 // A hangup that came while nobody took it ended the bridge.
 func TestAHangupWaitsUntilItIsTaken(t *testing.T) {
-	r := newReloads()
+	r := newReloads(nil)
 	if r.offer() {
 		t.Error("it is taken where nothing can be read again")
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 )
 
@@ -19,7 +20,7 @@ func main() {
 	keepToOurselves()
 	collectLess()
 	wakeFewer(os.Args[1:])
-	reload := newReloads()
+	reload := newReloads(terminal(os.Stdin))
 	ctx, hurry := untilSignalled(reload)
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
 }
@@ -93,14 +94,16 @@ func untilSignalled(reload *reloads) (first, second context.Context) {
 type reloads struct {
 	told  chan struct{} // of one, which stands for all that come before it is taken
 	heard atomic.Bool   // somebody takes from told, or will when there is something to read for
+	at    *os.File      // the terminal that we were started at, nil: none
 }
 
-func newReloads() *reloads { return &reloads{told: make(chan struct{}, 1)} }
+func newReloads(at *os.File) *reloads { return &reloads{told: make(chan struct{}, 1), at: at} }
 
 // offer reports whether the wish was taken, be it later: who waits for a seat, or
-// reads the file just now, takes it after that.
+// reads the file just now, takes it after that. The hangup of a terminal that was
+// closed is no such wish.
 func (r *reloads) offer() bool {
-	if !r.heard.Load() {
+	if !r.heard.Load() || r.at != nil && !prompt.IsTerminal(r.at) {
 		return false
 	}
 	select {

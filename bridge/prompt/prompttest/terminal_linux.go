@@ -232,6 +232,15 @@ func (s *Terminal) Types(text string) {
 	}
 }
 
+// Closes is what a person does to the window: what runs there is hung up.
+func (s *Terminal) Closes() {
+	s.t.Helper()
+	if err := s.master.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Slave.WriteString("\n") // who reads holds it open until something comes
+}
+
 // Changed is told when there is something new to be seen.
 func (s *Terminal) Changed() <-chan struct{} { return s.changed }
 
