@@ -135,9 +135,6 @@ func carriedFlag(name, value string) (string, error) {
 // warnOfShell names variables that mean something to us here, and that the
 // client will not have.
 func (p *program) warnOfShell(to *cobra.Command) {
-	given := func(name string) bool {
-		return slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == name })
-	}
 	warn := func(key, hint string) {
 		if p.getenv(key) != "" {
 			p.log.Warn("the client does not have the " + key + " of this shell")
@@ -145,11 +142,11 @@ func (p *program) warnOfShell(to *cobra.Command) {
 		}
 	}
 	to.Flags().VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(notCarried, f.Name) && !given(f.Name) {
+		if !slices.Contains(notCarried, f.Name) && !p.gave(f.Name) {
 			warn(config.Env(f.Name), "give --"+f.Name+" here")
 		}
 	})
-	if !given("token-file") && !given("token-command") {
+	if !p.gave("token-file") && !p.gave("token-command") {
 		warn("MCPX_AUTH_TOKEN", "keep the token in a file that only you can read, and give --token-file here")
 	}
 }

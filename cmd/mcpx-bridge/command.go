@@ -8,10 +8,11 @@ import (
 )
 
 // command finds the server's command: what stands behind --, untouched, or
-// --server, split as a shell would.
+// --server, split as a shell would. What stands there takes the place of a server that
+// the environment or the file of --config names, as every word of the command line does.
 func (p *program) command(args []string) ([]string, error) {
 	const usage = "for example: mcpx-bridge run --allow 'read_*' -- npx -y @modelcontextprotocol/server-filesystem /tmp"
-	if len(args) > 0 && p.s.Server != "" {
+	if len(args) > 0 && p.gave("server") {
 		return nil, misused("keep one of them", "the server is given twice, by --server and after --")
 	}
 	if len(args) == 0 && p.s.Server != "" {

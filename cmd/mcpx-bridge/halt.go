@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,7 +129,7 @@ func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket
 		p.log.Warn("some bridges do not answer", "error", silent)
 	}
 	topic := ""
-	if slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == "topic" }) {
+	if p.gave("topic") {
 		topic = p.s.Topic
 	}
 	meant, err := socket.Meant(all, named, topic)

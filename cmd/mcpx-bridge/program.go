@@ -57,6 +57,11 @@ type program struct {
 	promised     bool                    // with --json exactly one object is printed, be it of a failure
 }
 
+// gave reports whether the command line sets a flag.
+func (p *program) gave(name string) bool {
+	return slices.ContainsFunc(p.given, func(f *pflag.Flag) bool { return f.Name == name })
+}
+
 // print writes to stdout. Its first failure is how the program ends, whether or
 // not the caller passes it on. That nobody reads any more is no news to anybody.
 // Of JSON, every character that a terminal would act upon is escaped (FINDINGS L8).
