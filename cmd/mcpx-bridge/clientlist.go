@@ -78,7 +78,7 @@ func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 		return o.is, o.err
 	case <-ctx.Done():
 		var none T
-		return none, fail(exitFailed, "", "%w", context.Cause(ctx))
+		return none, context.Cause(ctx)
 	}
 }
 

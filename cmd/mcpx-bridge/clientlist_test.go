@@ -45,8 +45,8 @@ func TestASignalEndsTheReadingOfClientsFiles(t *testing.T) {
 	reads, on := make(chan bool), make(chan bool)
 	go func() { <-reads; stop(errSignalled) }()
 	_, err := promptly(ctx, func() (int, error) { reads <- true; <-on; return 1, nil })
-	if close(on); !errors.Is(err, errSignalled) {
-		t.Errorf("%v", err)
+	if close(on); !errors.Is(err, errSignalled) || failureOf(err).Exit != exitInterrupted {
+		t.Errorf("%v, exit code %d", err, failureOf(err).Exit)
 	}
 	if n, err := promptly(t.Context(), func() (int, error) { return 2, nil }); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)

@@ -93,7 +93,10 @@ func (p *program) doctor(ctx context.Context, args []string) error {
 	}
 	d.clients(ctx, tools)
 	d.policy(argv, tools, rules, wrong)
-	if d.sick {
+	switch {
+	case ctx.Err() != nil: // what failed may have failed for that
+		return context.Cause(ctx)
+	case d.sick:
 		return &failure{Exit: exitFailed}
 	}
 	return nil

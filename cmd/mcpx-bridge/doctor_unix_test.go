@@ -44,6 +44,18 @@ func TestDoctorTriedNoServerThatRunsAlready(t *testing.T) {
 	}
 }
 
+// Who interrupted doctor was told that something is wrong here.
+func TestASignalEndsDoctor(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errSignalled)
+	said := newDiary()
+	code := run(ctx, []string{"doctor", "--audit", "off"},
+		env{stdin: strings.NewReader(""), stdout: said, stderr: said, environ: os.Environ, getenv: launch{}.getenv(t)})
+	if code != exitInterrupted {
+		t.Errorf("exit code %d:\n%s", code, said.text())
+	}
+}
+
 // serveAt has a server listen at a socket, one for each who connects.
 func serveAt(t *testing.T, socket, script string) {
 	t.Helper()
