@@ -45,6 +45,7 @@ var may = map[string]string{
 	"bridge/record/plain":     "bridge/approval bridge/record bridge/refusal bridge/text bridge/topic",
 	"bridge/serve":            "bridge/approval bridge/client bridge/desktop bridge/inbox bridge/inbox/socket bridge/localgateway bridge/record bridge/text bridge/topic bridge/wire",
 	"bridge/asyncwriter":      "",
+	"bridge/signals":          "",
 	"bridge/arguments":        "bridge/fault stdio/jsonrpc",
 	"bridge/private/powercut": "bridge/private",
 	"bridge/desktop/install":  "bridge/private bridge/text",

@@ -6,13 +6,10 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"sync/atomic"
-	"syscall"
 
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/signals"
 	"github.com/mcpx-protocol/mcpx-bridge/cmd/mcpx-bridge/threads"
 )
 
@@ -20,8 +17,9 @@ func main() {
 	keepToOurselves()
 	collectLess()
 	wakeFewer(os.Args[1:])
-	reload := newReloads(terminal(os.Stdin))
-	ctx, hurry := untilSignalled(reload)
+	at := terminal(os.Stdin)
+	reload := signals.NewReloads(func() bool { return at == nil || terminal(at) != nil })
+	ctx, hurry := signals.Until(reload, errSignalled)
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
 }
 
@@ -55,62 +53,6 @@ func wakeFewer(args []string) {
 		n = max(1, threads.Before/2)
 	}
 	runtime.GOMAXPROCS(n)
-}
-
-// untilSignalled returns a context that ends at the first signal and one that
-// ends at the second. A third one kills the process in the usual way. A hangup
-// is a wish to reload where something can be, else a signal like others.
-func untilSignalled(reload *reloads) (first, second context.Context) {
-	first, stop := context.WithCancelCause(context.Background())
-	second, hurry := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as under nohup, and behind a & in a script
-			signal.Notify(signals, s)
-		}
-	}
-	// A reader of our output who goes away must not kill us: the server we
-	// started would be left behind. Writes then fail with EPIPE instead.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go func() {
-		next := func() {
-			for s := range signals {
-				if s != syscall.SIGHUP || !reload.offer() {
-					return
-				}
-			}
-		}
-		next()
-		stop(errSignalled)
-		next()
-		hurry(errSignalled)
-		signal.Stop(signals)
-	}()
-	return first, second
-}
-
-// reloads are the wishes to have the policy read again.
-type reloads struct {
-	told  chan struct{} // of one, which stands for all that come before it is taken
-	heard atomic.Bool   // somebody takes from told, or will when there is something to read for
-	at    *os.File      // the terminal that we were started at, nil: none
-}
-
-func newReloads(at *os.File) *reloads { return &reloads{told: make(chan struct{}, 1), at: at} }
-
-// offer reports whether the wish was taken, be it later: who waits for a seat, or
-// reads the file just now, takes it after that. The hangup of a terminal that was
-// closed is no such wish.
-func (r *reloads) offer() bool {
-	if !r.heard.Load() || r.at != nil && !prompt.IsTerminal(r.at) {
-		return false
-	}
-	select {
-	case r.told <- struct{}{}:
-	default:
-	}
-	return true
 }
 
 // run is the program: it does what args say and returns the exit code.

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/plainlog"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/signals"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -31,7 +32,7 @@ type env struct {
 	hurry context.Context
 
 	// reload is told when the person wants the policy read again. Nil means never.
-	reload *reloads
+	reload *signals.Reloads
 
 	// alone: nothing else runs in this process, so that every child that nobody
 	// here waits for is one that the server has left behind.

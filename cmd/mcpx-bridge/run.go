@@ -170,8 +170,7 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 // hearReloads has a hangup mean that the policy is to be read again, from now on.
 func (p *program) hearReloads(o *node.Options) {
 	if p.reload != nil && o.Policy != "" {
-		o.Reload = p.reload.told
-		p.reload.heard.Store(true)
+		o.Reload = p.reload.Hear()
 	}
 }
 
