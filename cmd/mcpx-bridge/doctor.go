@@ -179,8 +179,13 @@ func (d *patient) reachable() bool {
 }
 
 // server starts the server, or connects to it, lists its tools and stops or leaves it. It gets no
-// secrets of the rules; nil: there are none, which is said with the policy.
+// secrets of the rules; nil: they are wrong, so that nobody knows which these are, and run
+// would not start it either.
 func (d *patient) server(ctx context.Context, rules *policy.Policy) []tool {
+	if rules == nil {
+		d.report("server", "is not tried: its policy is wrong", nil)
+		return nil
+	}
 	env, err := d.p.environment().Hiding(rules).Whole()
 	if err != nil {
 		d.report("server", "", err)

@@ -70,12 +70,16 @@ func forPolicy(tools []tool) (all []policy.Tool) {
 	return all
 }
 
-// serverTools starts a server, asks it for its tools, and stops it.
-func (p *program) serverTools(ctx context.Context, argv []string) ([]tool, error) {
+// serverTools starts a server, asks it for its tools, and stops it. It gets no secrets of rules.
+func (p *program) serverTools(ctx context.Context, argv []string, rules ...*policy.Policy) ([]tool, error) {
 	if err := checkDir(p.s.Cwd); err != nil {
 		return nil, err
 	}
-	env, err := p.environment().Whole()
+	vars := p.environment()
+	for _, r := range rules {
+		vars = vars.Hiding(r)
+	}
+	env, err := vars.Whole()
 	if err != nil {
 		return nil, err
 	}

@@ -51,17 +51,25 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	bad, loaded, wrong := false, make([]*policy.Policy, len(files)), make([]error, len(files))
+	for i, file := range files {
+		loaded[i], wrong[i] = loadPolicy(file)
+		bad = bad || wrong[i] != nil
+	}
 	var tools []policy.Tool
 	asked := len(argv) > 0 || p.s.Server != ""
-	if asked {
-		if tools, err = p.toolsToCheck(cmd.Context(), argv); err != nil {
+	switch {
+	case asked && bad: // whose secrets are not known, so they could not be kept from it
+		asked = false
+		p.log.Warn("the server is not started: a policy is wrong")
+	case asked:
+		if tools, err = p.toolsToCheck(cmd.Context(), argv, loaded); err != nil {
 			return err
 		}
 	}
-	bad := false
-	for _, file := range files {
-		now, wrong := loadPolicy(file)
-		l, err := report.LintOf(file, now, wrong, tools)
+	for i, file := range files {
+		now := loaded[i]
+		l, err := report.LintOf(file, now, wrong[i], tools)
 		if err != nil {
 			return node.PolicyFault(err)
 		}
@@ -69,7 +77,7 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 			n := len(tools)
 			l.Tools = &n
 		}
-		if wrong == nil {
+		if wrong[i] == nil {
 			command := argv
 			if asked && len(argv) == 0 {
 				command, _ = p.command(nil) // which has been started, so it can be read
@@ -77,7 +85,6 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 			l.Warnings = append(l.Warnings, p.exposed(now, file, command, tools)...)
 		}
 		p.showLint(l)
-		bad = bad || !l.OK
 	}
 	if bad {
 		return &failure{Exit: exitMisused}
@@ -85,12 +92,12 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (p *program) toolsToCheck(ctx context.Context, args []string) ([]policy.Tool, error) {
+func (p *program) toolsToCheck(ctx context.Context, args []string, rules []*policy.Policy) ([]policy.Tool, error) {
 	argv, err := p.command(args)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := p.serverTools(ctx, argv)
+	tools, err := p.serverTools(ctx, argv, rules...)
 	if err == nil && len(tools) == 0 {
 		p.log.Warn("the server has no tools, so the rules cannot be compared with tools")
 	}
