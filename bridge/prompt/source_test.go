@@ -18,7 +18,11 @@ func TestAHungBridgeHeldUpTheOthers(t *testing.T) {
 	inboxtest.New("b").Open(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	found, err := prompt.Bridges(dir, nil)(ctx, func(string) bool { return false })
+	find := prompt.Bridges(dir, nil)
+	found, err := find(ctx, func(string) bool { return false })
+	for err == nil && len(found) == 0 && ctx.Err() == nil { // on a busy machine b may need longer than a look takes
+		found, err = find(ctx, func(string) bool { return false })
+	}
 	if err != nil || len(found) != 1 || found[0].Label != "b in lobby" || ctx.Err() != nil {
 		t.Errorf("%v, %v, %v", found, err, ctx.Err())
 	}
