@@ -58,6 +58,9 @@ func (n *Notice) Body(most int) string {
 // Whole reports whether Body, and a title of maxTitle characters, leave nothing out that one should
 // read before saying yes.
 func (n *Notice) Whole(most int) bool {
+	if len(n.Question.Arguments) == 0 && n.Question.Compact != "{}" {
+		return false // they are too long for the topic, or hidden, and what there is of them is cut
+	}
 	for _, l := range n.Question.Arguments {
 		if l.Cut || l.Whole != "" {
 			return false
@@ -69,9 +72,10 @@ func (n *Notice) Whole(most int) bool {
 	return n.Question.More == 0 && n.Question.BesideText == "" && len(n.what())+len(n.where())+len(cutMark) <= most
 }
 
-// takesYes reports whether one may say yes where Body is shown in so many bytes.
-func (n *Notice) takesYes(most int) bool {
-	return n.Buttons && n.Question.Confirm == "" && n.Whole(most)
+// offer sets Allow for where Body is shown in at most most bytes.
+func (n *Notice) offer(most int) {
+	n.Allow = n.Buttons && n.Question.Confirm == "" // if so Body says it, and Whole counts that
+	n.Allow = n.Allow && n.Whole(most)
 }
 
 func (n *Notice) what() string {
@@ -114,9 +118,10 @@ func (n *Notice) where() string {
 		there = "at the bridge, in a browser: " + n.Link
 	}
 	switch {
-	case n.Event == "reminder" && n.Buttons && n.Ref != "":
+	case !n.Buttons || !n.Allow:
+	case n.Event == "reminder" && n.Ref != "":
 		there = "above, or " + there
-	case n.Buttons && n.Allow:
+	default:
 		there = "here, or " + there
 	}
 	return "Answer [" + n.Question.Short + "] " + there

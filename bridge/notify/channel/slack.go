@@ -50,7 +50,7 @@ func plain(s string) map[string]any {
 func (c *slack) Send(ctx context.Context, n *Notice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	n.Allow = n.takesYes(maxSlack)
+	n.offer(maxSlack)
 	section := func(s string) map[string]any { return map[string]any{"type": "section", "text": plain(s)} }
 	blocks := []map[string]any{section(n.Title(maxTitle)), section(n.Body(maxSlack))}
 	if row := slackButtons(n); len(row) > 0 {

@@ -42,7 +42,7 @@ const maxTelegram = 4000
 func (c *telegram) Send(ctx context.Context, n *Notice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	n.Allow = n.takesYes(maxTelegram - 300)
+	n.offer(maxTelegram - 300)
 	words := n.Title(maxTitle) + "\n\n" + n.Body(maxTelegram-300)
 	m := map[string]any{"chat_id": c.chat, "text": words, "link_preview_options": map[string]any{"is_disabled": true}}
 	if n.Event == "closed" {
