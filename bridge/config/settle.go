@@ -50,6 +50,16 @@ func Settle(flags *pflag.FlagSet, known map[string]*pflag.Flag, getenv func(stri
 	return given, err
 }
 
+// Only is getenv for the variables of the flags that are named; it has no others.
+func Only(getenv func(key string) string, flags ...string) func(key string) string {
+	return func(key string) string {
+		if slices.ContainsFunc(flags, func(name string) bool { return Env(name) == key }) {
+			return getenv(key)
+		}
+		return ""
+	}
+}
+
 // tookNext is what a flag without its value took for one, as pflag has it: the -- before a
 // server's command, or the next flag. It is "" where the value is none of these.
 func tookNext(flags *pflag.FlagSet, f *pflag.Flag) string {

@@ -107,29 +107,27 @@ func (p *program) carried(to *cobra.Command) ([]string, error) {
 			return nil, misused(hint, "%s, which the client will start, has no flag --%s", to.Name(), f.Name)
 		}
 		for _, v := range config.Values(f) {
-			arg, err := carriedFlag(f.Name, v)
-			if err != nil {
-				return nil, err
+			if slices.Contains(pathFlags, f.Name) && (f.Name != "audit" || v != "off") {
+				var err error
+				if v, err = setup.FileFromAnywhere(f.Name, v, f.Name == "audit"); err != nil {
+					return nil, err
+				}
 			}
-			args = append(args, arg)
+			args = append(args, "--"+f.Name+"="+v)
 		}
 	}
 	p.warnOfShell(to)
 	return args, nil
 }
 
-func carriedFlag(name, value string) (string, error) {
-	if !slices.Contains(pathFlags, name) || name == "audit" && value == "off" {
-		return "--" + name + "=" + value, nil
+// settled are the variables that cmd takes settings from. For an entry of a client they are
+// those of the edit alone: the client does not start us in this shell, so what we look at and
+// say must not come from it either.
+func (p *program) settled(cmd *cobra.Command) func(key string) string {
+	if at := cmd.Parent(); at == nil || at.Name() != "client" {
+		return p.getenv
 	}
-	abs, err := filepath.Abs(value)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(abs); err != nil && name != "audit" {
-		return "", misused("name a file that is there", "--%s: %w", name, err)
-	}
-	return "--" + name + "=" + abs, nil
+	return config.Only(p.getenv, forTheEdit...)
 }
 
 // warnOfShell names variables that mean something to us here, and that the
@@ -146,6 +144,9 @@ func (p *program) warnOfShell(to *cobra.Command) {
 			warn(config.Env(f.Name), "give --"+f.Name+" here")
 		}
 	})
+	if !p.gave("config") {
+		warn(config.Env("config"), "give --config here")
+	}
 	if !p.gave("token-file") && !p.gave("token-command") {
 		warn("MCPX_AUTH_TOKEN", "keep the token in a file that only you can read, and give --token-file here")
 	}

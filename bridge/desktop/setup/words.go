@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 )
 
 // FromHere is an argument that names something in this directory as it is named
@@ -29,6 +31,19 @@ func FromHere(word string) string {
 		return word
 	}
 	return abs
+}
+
+// FileFromAnywhere is the file that a flag names here as it is named from anywhere: a client starts
+// us in a directory of its own choice. A file that is not there is misuse, unless it may be new.
+func FileFromAnywhere(flag, file string, mayBeNew bool) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(abs); err != nil && !mayBeNew {
+		return "", fault.Misuse("name a file that is there", "--%s: %w", flag, err)
+	}
+	return abs, nil
 }
 
 // FromAnywhere is a command that means the same in every directory. One without
