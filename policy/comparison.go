@@ -147,7 +147,7 @@ func (c *comparison) hasAsStrict(r *rule) bool {
 		switch {
 		case o.effect > r.effect || r.reason && !o.reason && o.effect != Deny || !c.within(r, o):
 			return false
-		case r.limit != nil && o.name != r.name && o.effect != Deny: // what was used of a limit is known by the rule's name
+		case r.limit != nil && o.name != r.name && o.effect != Deny: // it starts anew under another name; a deny lets nothing use it
 			return false
 		case o.plain && o.effect == Deny && r.aboutTools():
 			return true

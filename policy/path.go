@@ -117,7 +117,9 @@ func spellings(s string) (all []string, complete bool) {
 	if all[0] == all[1] && !strings.ContainsAny(s, `%\`) {
 		return all[:1], true
 	}
-	decoded := slices.Clone(all) // decoded[0] as it is, the others with white space cut off on the way
+	// decoded[0] is never cut, each of the others was, once. That is enough: no escape has white
+	// space in it, so cutting later takes away what cutting earlier would have.
+	decoded := slices.Clone(all)
 	for range 3 {
 		for i, r := range decoded {
 			decoded[i] = unescape(r)

@@ -17,7 +17,9 @@ const (
 	Left               // Who has left, or was cut
 )
 
-// An Entry is one thing that happens in a topic. Who publishes it does not touch it again.
+// An Entry is one thing that happens in a topic. Who publishes it does not touch it again, and
+// what a reader of the history takes from it (Dialect, Frame, Envelope, Recalled) never changes
+// once it is there.
 type Entry struct {
 	Kind Kind
 	Who  *Member // who says it, comes or goes; nil once it is delivered, as a history outlives sessions

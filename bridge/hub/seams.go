@@ -74,6 +74,7 @@ type History interface {
 
 	// Before returns at most limit entries that came before the one with the given id, or
 	// before the given time (RFC 3339), newest first; before "" from the newest on. A limit
-	// under 1 is none. An error says that what it has lacks something.
+	// under 1 is none. The slice is the caller's. It and what it holds are read without the lock:
+	// nobody changes an entry after Add. An error says that what it has lacks something.
 	Before(mark string, limit int) ([]*Entry, error)
 }

@@ -260,7 +260,7 @@ func (t *Topic) welcome(m *Member) []byte {
 }
 
 // spelled are entries of the history as frames of dialect d, without those it has no word for (see
-// History).
+// [Hub.Before]).
 func spelled(entries []*Entry, d wire.Dialect) (frames [][]byte) {
 	for _, e := range entries {
 		if body := e.as(d); body != nil {

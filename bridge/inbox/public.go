@@ -75,7 +75,8 @@ type Publisher interface {
 
 // Public is the Inbox as it may leave this machine, in notifications or by a page that
 // is reached from elsewhere. Arguments are redacted and cut; lists and grants have
-// none, as nobody redacted those. There are no commands, files and process ids, nobody
+// none, as nobody redacted those. A list names each question as its public view does, and not
+// at all one that has ended meanwhile. There are no commands, files and process ids, nobody
 // who is merely here, and no words in which somebody said why.
 func Public(in Publisher) Inbox { return public{in} }
 
@@ -96,7 +97,7 @@ func (p public) Status(ctx context.Context) (Status, error) {
 func (p public) List(ctx context.Context, _ bool) ([]approval.Summary, error) {
 	all, err := p.Publisher.List(ctx, false)
 	for i := range all {
-		v, _ := p.ShowPublic(ctx, all[i].ID) // nothing where it has ended meanwhile
+		v, _ := p.ShowPublic(ctx, all[i].ID) // the name in Publisher.List has what the policy hides
 		all[i].Tool = v.Tool
 	}
 	return all, err

@@ -86,8 +86,10 @@ var called, lax = jsonrpc.Called, func() jsonrpc.Rules {
 	return r
 }()
 
-// scan notes what is worst of a frame that is wrong: keys that are alike may stand
-// before a variant of one that we act on, which no kind of frame may have.
+// scan reads the frame by the strictest rules. Faults of keys alone go into r.wrong and are no
+// error, because some kinds of frame may have them. A scan ends at the first fault: where that is
+// keys that are alike, it looks once more for a variant of a key that we act on, which no kind may
+// have.
 func (r *reading) scan() error {
 	r.wrong = nil
 	err := jsonrpc.Scan(r.frame, called, frameShape, r.at[:])

@@ -157,7 +157,7 @@ func (p *program) clientUndoCommand() *cobra.Command {
 		Use:   "undo NAME [FLAGS]",
 		Short: "Take back the last install, wrap or unwrap",
 		Long: `Take back what the last install, wrap or unwrap did to a client's file, one step
-at a time, up to 50 steps. The file gets back the very bytes it had.
+at a time, up to 50 steps or 256 MiB of them. The file gets back the very bytes it had.
 
 If somebody else changed the file since, the difference is shown and nothing
 happens; --force brings back the old file, and keeps the present one aside.`,

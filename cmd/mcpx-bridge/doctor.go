@@ -27,9 +27,10 @@ func (p *program) doctorCommand() *cobra.Command {
 		Short: "Prove that what a bridge needs works here",
 		Long: `Prove that what a bridge needs works here: state directory, gateway, token, control
 socket, remembered answers, the record, a seat, approvers, the policy and, if one
-is given, the server. The server is started, asked for its tools, and stopped; with
---attach, doctor connects to it and leaves it running. A stock MCP client lists
-what serve would show of it. No tool is called, and nothing is put on record.
+is given, the server. The server is started, asked for its tools, and stopped,
+unless the policy is wrong; with --attach, doctor connects to it and leaves it
+running. A stock MCP client lists what serve would show of it. No tool is called,
+and nothing is put on record.
 
 It takes the flags of run or, with --attach, of attach, and joins as they would,
 under the same id if that is free. It says who would be asked, and gives the

@@ -70,8 +70,9 @@ func forPolicy(tools []tool) (all []policy.Tool) {
 	return all
 }
 
-// serverTools starts a server, asks it for its tools, and stops it. It gets no secrets of rules.
-func (p *program) serverTools(ctx context.Context, argv []string, rules ...*policy.Policy) ([]tool, error) {
+// serverTools starts a server, asks it for its tools, and stops it. Variables that hold secrets
+// of the channels in rules are kept from it.
+func (p *program) serverTools(ctx context.Context, argv []string, rules []*policy.Policy) ([]tool, error) {
 	if err := checkDir(p.s.Cwd); err != nil {
 		return nil, err
 	}

@@ -25,9 +25,10 @@ With the command of a server, warnings are also about rules that fit none of its
 tools, arguments that none of them has, a deny by an argument that some tools call
 something else, arguments that an approver may change and a tool does not have,
 and files that a tool might write and that say what may run or what ran. The server
-is started, asked for its tools, and stopped. One line each says who can read its
-resources and get its prompts: rules are about tools unless they name methods, and
-what no rule names follows the default. Only lists pass by themselves.
+is started without the secrets of the policy's channels, asked for its tools, and
+stopped; it is not started if a file has an error. One line each says who can read
+its resources and get its prompts: rules are about tools unless they name methods,
+and what no rule names follows the default. Only lists pass by themselves.
 
 A name under "of" or "to" that is no group counts as a participant's id. These ids
 are listed, with the members of the groups named there, because nobody would ever
@@ -57,15 +58,15 @@ func (p *program) checkPolicies(cmd *cobra.Command, args []string) error {
 		bad = bad || wrong[i] != nil
 	}
 	var tools []policy.Tool
-	asked := len(argv) > 0 || p.s.Server != ""
-	switch {
-	case asked && bad: // whose secrets are not known, so they could not be kept from it
-		asked = false
-		p.log.Warn("the server is not started: a policy is wrong")
-	case asked:
+	asked := false
+	switch named := len(argv) > 0 || p.s.Server != ""; {
+	case named && bad: // which secrets a wrong policy has nobody knows, so none could be kept from it
+		p.log.Warn("the server is not started: a policy is wrong or cannot be read")
+	case named:
 		if tools, err = p.toolsToCheck(cmd.Context(), argv, loaded); err != nil {
 			return err
 		}
+		asked = true
 	}
 	for i, file := range files {
 		now := loaded[i]
@@ -97,7 +98,7 @@ func (p *program) toolsToCheck(ctx context.Context, args []string, rules []*poli
 	if err != nil {
 		return nil, err
 	}
-	tools, err := p.serverTools(ctx, argv, rules...)
+	tools, err := p.serverTools(ctx, argv, rules)
 	if err == nil && len(tools) == 0 {
 		p.log.Warn("the server has no tools, so the rules cannot be compared with tools")
 	}

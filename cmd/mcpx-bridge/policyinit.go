@@ -48,7 +48,7 @@ func (p *program) initPolicy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	tools, err := p.serverTools(cmd.Context(), argv)
+	tools, err := p.serverTools(cmd.Context(), argv, nil)
 	if err != nil {
 		return err
 	}

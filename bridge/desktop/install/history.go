@@ -214,7 +214,8 @@ func readStep(name string) (step, error) {
 	return s, nil
 }
 
-// thin forgets the oldest steps. That it cannot is no harm.
+// thin forgets all steps beyond maxSteps or maxKept bytes, the oldest first, so that what is left
+// has no gap if it fails half way. That it cannot is no harm.
 func (h History) thin(path string) {
 	names, err := h.names(path)
 	if err != nil {

@@ -282,18 +282,18 @@ func (p *yamlPage) dashed(item *span) bool {
 
 func (p *yamlPage) add(name string, marks []pair, e Entry) ([]edit, error) {
 	members := append(marks[:len(marks):len(marks)], pair{"cmd", quoted(e.Command)}, pair{"args", bracketed(e.Args)}, pair{"envs", "{" + e.variables(": ") + "}"})
-	remarked := p.empty && bytes.IndexByte(p.text[p.open:p.shut], '#') >= 0
+	commented := p.empty && bytes.IndexByte(p.text[p.open:p.shut], '#') >= 0
 	switch {
-	case p.flow && (!p.empty || remarked):
+	case p.flow && (!p.empty || commented): // behind the brace, before any comment
 		var all []string
 		for _, m := range members {
 			all = append(all, m.key+": "+m.value)
 		}
 		return []edit{insert(p.open, name+": {"+strings.Join(all, ", ")+"}, ")}, nil
-	case remarked:
-		e := wrongAt(p.text, p.open, "there is a comment in %s, which is empty, and it would be lost", p.key)
-		e.Hint = "remove it first"
-		return nil, e
+	case commented: // beside a null, which is replaced whole
+		wrong := wrongAt(p.text, p.open, "there is a comment in %s, which is empty, and it would be lost", p.key)
+		wrong.Hint = "remove it first"
+		return nil, wrong
 	}
 	end, in := newline(p.text), "  "
 	if len(p.all) > 0 {

@@ -45,6 +45,7 @@ func checkDir(dir string) error {
 	if err != nil {
 		return err
 	}
+	// Whose it is comes first: Paths passes over what is foreign, be it a directory or not.
 	err = private.Closed(dir, info)
 	if !info.IsDir() && !errors.Is(err, private.ErrForeign) {
 		return fmt.Errorf("%s is no directory", dir)
@@ -145,8 +146,9 @@ func (p *place) leave() {
 	p.lock.Close()
 }
 
-// Paths lists the sockets of the bridges that have theirs in dir, by name.
-// Not all need be alive.
+// Paths lists the sockets of the bridges that have theirs in dir, or in the short directory that
+// belongs to it, by name. Not all need be alive. A dir that others can get into is an error; a
+// short directory that is somebody else's is passed over.
 func Paths(dir string) ([]string, error) { return pathsIn(dir, shortDir(dir)) }
 
 func pathsIn(dir, short string) (all []string, err error) {

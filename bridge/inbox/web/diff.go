@@ -151,8 +151,8 @@ func changes(v *approval.View, now time.Time) piece {
 		element("p", class("calm small"), words("Shown as the bridge reads the file now, at "), clock(now, now), words(". It may be another when the call runs, and only the server knows what it does.")))
 }
 
-// elsewhere reports whether a file may be on another machine, or be none: on Windows the way to
-// one begins otherwise than with a drive, and whoever opens it logs in there.
+// elsewhere reports whether opening a file may log this user in at another machine, or open a
+// pipe: on Windows any absolute path may that does not begin with a drive.
 func elsewhere(file string) bool { return len(filepath.VolumeName(file)) > len("C:") }
 
 // compare shows the file before and after, and says what is compared with it.

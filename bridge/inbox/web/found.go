@@ -166,30 +166,30 @@ func (f *found) all() (all []*Source) {
 	return all
 }
 
-// A said is what a source said, or why it did not.
-type said[T any] struct {
+// A reply is what came of asking a source.
+type reply[T any] struct {
 	*Source
-	what T
+	what T // zero with err
 	err  error
 }
 
-// askAll asks all sources at once, so that those that hang take no longer than one, and returns
-// what they said in their order.
-func askAll[T any](all []*Source, ask func(*Source) (T, error)) []said[T] {
-	heard := make([]said[T], len(all))
+// askAll calls ask for all sources, each in a goroutine, so that those that hang take no longer
+// than one, and returns the replies in the order of the sources.
+func askAll[T any](all []*Source, ask func(*Source) (T, error)) []reply[T] {
+	heard := make([]reply[T], len(all))
 	var parts sync.WaitGroup
 	for i, src := range all {
 		parts.Go(func() {
 			what, err := ask(src)
-			heard[i] = said[T]{src, what, err}
+			heard[i] = reply[T]{src, what, err}
 		})
 	}
 	parts.Wait()
 	return heard
 }
 
-// statuses are how sources are.
-func statuses(ctx context.Context, all []*Source) []said[inbox.Status] {
+// statuses asks all sources for their Status.
+func statuses(ctx context.Context, all []*Source) []reply[inbox.Status] {
 	return askAll(all, func(src *Source) (inbox.Status, error) { return src.Status(ctx) })
 }
 

@@ -39,21 +39,21 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, of she
 		element("body", of.frame())).put(&b)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	unhurried(w, b.Len())
+	startReading(w, b.Len())
 	if r.Method != http.MethodHead {
 		w.Write([]byte(b.String()))
 	}
 }
 
-// unhurried gives a browser its time to read an answer of so many bytes from now on: what was
-// asked of bridges before may have taken longer.
-func unhurried(w http.ResponseWriter, length int) {
+// startReading gives the browser, from now on, patience and a second more for each 64 KiB to read an
+// answer of length bytes: the time of the request may have gone by while bridges were asked.
+func startReading(w http.ResponseWriter, length int) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience + time.Duration(length>>16)*time.Second))
 }
 
 // goOn has a browser ask for a page next.
 func (s *Server) goOn(w http.ResponseWriter, r *http.Request, address string) {
-	unhurried(w, 0)
+	startReading(w, 0)
 	http.Redirect(w, r, s.guard.root+address, http.StatusSeeOther)
 }
 

@@ -95,9 +95,9 @@ func (s *Server) toSign(w http.ResponseWriter, r *http.Request) {
 	s.want(w, wanted{Statement: string(statement), Challenge: passkey.Challenge(statement), Known: ids(known)})
 }
 
-// refuse tells a script why a passkey is asked for nothing.
+// refuse answers the script of the page with the reason why no passkey is asked for.
 func refuse(w http.ResponseWriter, err error) {
-	unhurried(w, 0)
+	startReading(w, 0)
 	http.Error(w, sentence(err), http.StatusConflict)
 }
 
@@ -108,7 +108,7 @@ func (s *Server) want(w http.ResponseWriter, what wanted) {
 		panic(err) // bytes and strings always marshal
 	}
 	w.Header().Set("Content-Type", "application/json")
-	unhurried(w, len(text))
+	startReading(w, len(text))
 	w.Write(text)
 }
 
