@@ -176,9 +176,9 @@ func (r *opening) take(line Line) {
 // note takes what a record says of a call.
 func (r *opening) note(h header, text []byte) {
 	switch string(h.event) {
-	case "dropped", "security", "late_answer", "foreign_answer", "proposal_diff":
+	case "dropped", "security", "late", "late_answer", "foreign_answer", "proposal_diff":
 		r.move(h, details{})
-		return // somebody else's frame may be what they name
+		return // somebody else's frame may be what they name, or a call that has had its last word
 	}
 	if c := r.called[string(h.call)]; c != nil && c.Env != "" && c.move(h) {
 		r.move(h, details{})
