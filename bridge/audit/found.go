@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -100,7 +99,7 @@ func recentFiles(files []string, since time.Time) ([]string, error) {
 			return false, nil
 		}
 		var open []string
-		for _, call := range slices.Concat(d.Open, d.Asked) {
+		for _, call := range slices.Concat(d.Open, d.Allowed, d.Asked) {
 			open = append(open, string(call))
 		}
 		if wanted == nil {
@@ -198,7 +197,7 @@ func (r *opening) note(h header, text []byte) {
 		c := r.call(string(call), h)
 		c.ID, c.Started = string(call), true // its own records may be gone
 	}
-	for _, call := range d.Asked {
+	for _, call := range slices.Concat(d.Allowed, d.Asked) {
 		r.call(string(call), h).ID = string(call)
 	}
 	key := string(h.call)
@@ -255,7 +254,11 @@ func (r *opening) found() Found {
 	f := r.Found
 	f.Runs = r.runs.ran()
 	f.Head, f.LastCall, f.Halted, f.Fault = f.chain.head, f.calls.last, f.calls.halted, cmp.Or(f.Fault, f.chain.suspect)
-	maps.DeleteFunc(f.calls.come, func(_ string, came progress) bool { return came == allowed || came == refused }) // leave to start has ended with who had it
+	for call, came := range f.calls.come {
+		if came == allowed || came == refused {
+			f.calls.come[call] = beingAsked // leave to start has ended with who had it; its last word is still to come
+		}
+	}
 	var ended []Call
 	for _, c := range r.called {
 		switch {

@@ -17,6 +17,17 @@ func turnOver(t *testing.T, l *Log) {
 	}
 }
 
+func wantCalls(t *testing.T, f Found, want ...string) {
+	t.Helper()
+	var got []string
+	for _, c := range f.Calls {
+		got = append(got, fmt.Sprintf("%s %s started=%v ended=%v", c.ID, c.Env, c.Started, c.Ended))
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("calls %q, want %q", got, want)
+	}
+}
+
 // bob requests of carol what was proposed, with other arguments. That is on record, and was
 // no request of us.
 func TestARequestOfSomebodyElseIsNoneOfOurs(t *testing.T) {
@@ -66,20 +77,36 @@ func TestACallThatWasAskedAboutLongAgoIsFound(t *testing.T) {
 		abandon(t, l)
 		var found Found
 		l, found = open(t, path, o)
-		var got []string
-		for _, c := range found.Calls {
-			got = append(got, fmt.Sprintf("%s %s started=%v ended=%v", c.ID, c.Env, c.Started, c.Ended))
-		}
-		slices.Sort(got)
-		if want := []string{"1 e-1 started=false ended=false", "5 e-5 started=true ended=false"}; !slices.Equal(got, want) {
-			t.Errorf("%q", got)
-		}
+		wantCalls(t, found, "1 e-1 started=false ended=false", "5 e-5 started=true ended=false")
 	}
 	mustAppend(t, l, `{"event":"rejected","call":1}`)
 	turnOver(t, l)
 	if text := read(t, path); bytes.Contains(text, []byte(`"asked"`)) {
 		t.Errorf("it is carried still: %s", text)
 	}
+	verified(t, path)
+}
+
+// Leave to start ends with the process that had it, and so does a no that was not passed on. Neither ran, and each has its
+// last word however long after.
+func TestACallThatWasAllowedLongAgoIsFound(t *testing.T) {
+	path := newPath(t)
+	o := Options{MaxSize: 1 << 10, Memory: time.Nanosecond}
+	l, _ := open(t, path, o)
+	mustAppend(t, l, decided(1, "allow"))
+	turnOver(t, l)
+	mustAppend(t, l, decided(2, "deny"))
+	for range 2 { // who opens it first is killed before a last word
+		abandon(t, l)
+		var found Found
+		l, found = open(t, path, o)
+		wantCalls(t, found, "1 e-1 started=false ended=false", "2 e-2 started=false ended=false")
+		turnOver(t, l)
+	}
+	mustAppend(t, l, `{"event":"rejected","call":1}`, `{"event":"rejected","call":2}`)
+	abandon(t, l)
+	_, found := open(t, path, o)
+	wantCalls(t, found)
 	verified(t, path)
 }
 
