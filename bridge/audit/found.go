@@ -181,6 +181,7 @@ func (r *opening) note(h header, text []byte) {
 	}
 	if c := r.called[string(h.call)]; c != nil && c.Env != "" && c.move(h) {
 		r.move(h, details{})
+		r.forget(string(h.call))
 		return // there is nothing to learn
 	}
 	d, err := readDetails(text)
@@ -206,6 +207,14 @@ func (r *opening) note(h header, text []byte) {
 	}
 	if key != "" {
 		r.call(key, h).learn(h, d)
+		r.forget(key)
+	}
+}
+
+// forget lets go of a call of which nobody is to be told: old files are read for few, and have very many.
+func (r *opening) forget(key string) {
+	if c := r.called[key]; c.At.Before(r.since) && (c.Ended || c.ID == "") {
+		delete(r.called, key)
 	}
 }
 
@@ -261,11 +270,10 @@ func (r *opening) found() Found {
 	}
 	var ended []Call
 	for _, c := range r.called {
-		switch {
-		case !c.Ended:
-			f.Calls = append(f.Calls, *c)
-		case !c.At.Before(r.since):
+		if c.Ended {
 			ended = append(ended, *c)
+		} else {
+			f.Calls = append(f.Calls, *c)
 		}
 	}
 	older := func(a, b Call) int {

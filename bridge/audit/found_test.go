@@ -17,6 +17,10 @@ func turnOver(t *testing.T, l *Log) {
 	}
 }
 
+func asked(call int) string {
+	return fmt.Sprintf(`{"event":"asked","call":%d,"env":"e-%d","from":"ana"}`, call, call)
+}
+
 func wantCalls(t *testing.T, f Found, want ...string) {
 	t.Helper()
 	var got []string
@@ -63,9 +67,6 @@ func TestACallThatWasAskedAboutLongAgoIsFound(t *testing.T) {
 	path := newPath(t)
 	o := Options{MaxSize: 1 << 10, Memory: time.Nanosecond}
 	l, _ := open(t, path, o)
-	asked := func(call int) string {
-		return fmt.Sprintf(`{"event":"asked","call":%d,"env":"e-%d","from":"ana"}`, call, call)
-	}
 	mustAppend(t, l, asked(1), asked(2), asked(3), asked(4), asked(5))
 	mustAppend(t, l, decided(2, "allow"), started(2), ended(2))
 	mustAppend(t, l, decided(3, "deny"), `{"event":"rejected","call":3}`, `{"event":"withdrawn","call":4}`)
@@ -108,6 +109,30 @@ func TestACallThatWasAllowedLongAgoIsFound(t *testing.T) {
 	_, found := open(t, path, o)
 	wantCalls(t, found)
 	verified(t, path)
+}
+
+// An open question has files read from a day before. The calls that ended in them are not to fill the memory, nor are
+// proposals, which have no end here.
+func TestOldCallsTakeNoMemoryAtTheStart(t *testing.T) {
+	path := newPath(t)
+	l, _ := open(t, path, Options{Mode: Never, MaxSize: 1 << 20})
+	mustAppend(t, l, asked(1))
+	for call := range 5000 {
+		mustAppend(t, l, whole(call+2)...)
+		mustAppend(t, l, fmt.Sprintf(`{"event":"proposed","env":"p-%d","from":"bob"}`, call))
+	}
+	mustClose(t, l)
+	files, err := Files(path)
+	must(t, err)
+	r := opening{Found: Found{replay: newReplay()}, since: time.Now().Add(time.Hour), called: map[string]*Call{}, words: map[string]string{}}
+	most := 0
+	for i, file := range files {
+		must(t, r.read(file, i == len(files)-1))
+		most = max(most, len(r.called))
+	}
+	if most > 1 || r.called["1"] == nil {
+		t.Errorf("%d calls are held at one time, the question among them: %v", most, r.called["1"] != nil)
+	}
 }
 
 // The server may answer a call whose caller has its answer, in a file that says nothing else of it.
