@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A restless log turns over, and loses its oldest file, in the middle of what a reader
@@ -189,10 +190,17 @@ func TestALogBetweenTwoFilesIsFollowed(t *testing.T) {
 	l, _ := open(t, path, Options{})
 	mustClose(t, l)
 	must(t, os.Rename(path, fullName(path, 1)))
-	ctx, stop := context.WithTimeout(t.Context(), 2*pollEvery)
-	defer stop()
-	for _, err := range Follow(ctx, path, true) {
-		t.Error(err)
+	for old, want := range map[bool]int{true: 2, false: 0} {
+		ctx, stop := context.WithTimeout(t.Context(), 2*pollEvery)
+		defer stop()
+		got := 0
+		for _, err := range Follow(ctx, path, old, time.Time{}) {
+			must(t, err)
+			got++
+		}
+		if got != want {
+			t.Errorf("%d records are shown, not %d", got, want)
+		}
 	}
 }
 

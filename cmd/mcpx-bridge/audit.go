@@ -134,12 +134,12 @@ func (p *program) auditFollow(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	pick, _, err := p.wanted().Picker(time.Now())
+	pick, since, err := p.wanted().Picker(time.Now())
 	if err != nil {
 		return err
 	}
 	print := p.recordPrinter([]string{path})
-	for r, err := range audit.Follow(ctx, path, p.s.Records.Since != "") {
+	for r, err := range audit.Follow(ctx, path, p.s.Records.Since != "", since) {
 		if err != nil {
 			return err
 		}
