@@ -33,8 +33,7 @@ func (s *Sidecar) Drain(ctx context.Context) {
 func (s *Sidecar) Leave() {
 	s.flushAndWait()
 	s.Handle(engine.Leaving{})
-	s.flushBatch() // unlike Flush, it waits for whoever is writing
-	s.Flush()
+	s.Settle()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.journal.telling {
@@ -42,8 +41,9 @@ func (s *Sidecar) Leave() {
 	}
 }
 
-// Settle waits until what was handled before it is on record, or cannot be, whoever is at it:
-// for records that go past the Sidecar. Flush leaves it to whoever has begun.
+// Settle is Flush that also waits for a goroutine which is writing records already: what was
+// handled before is on record when it returns, or cannot be. Whoever puts a record into the log
+// without the Sidecar calls it first. Not to be called from within the Audit or the seat.
 func (s *Sidecar) Settle() {
 	s.flushBatch()
 	s.Flush()

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// A progress is how far a call has come. One that has its final record is forgotten.
+// A progress is how far a call has come, in the order of the constants: up to beingAsked
+// there is no decision that counts. A call that has its final record is forgotten.
 type progress uint8
 
 const (
@@ -53,7 +54,7 @@ func (c *openCalls) wrong(event, call []byte) string {
 		return ""
 	}
 	came := c.come[string(call)]
-	if came <= beingAsked && c.blind {
+	if came <= beingAsked && c.blind { // who was asked about may have been allowed before, in a file that says nothing of it
 		came = allowed
 		if string(event) == "ended" {
 			came = running

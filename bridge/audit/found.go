@@ -30,7 +30,8 @@ type Found struct {
 	first  uint64 // record in the last file; 0: there is none
 }
 
-// A Call is what a log says of one call.
+// A Call is what a log says of one call. Where its own records are gone, no more is known than
+// ID, Started, and as At the first record that names it.
 type Call struct {
 	ID      string    // the value of "call", raw; "" if its records name only Env
 	At      time.Time // of its start, else of its first record

@@ -9,15 +9,15 @@ import (
 // "Once").
 const onceFor = 15 * time.Minute
 
-// envelopes are when the envelope of a participant was last started.
+// envelopes know when each envelope of a participant was last started.
 type envelopes struct {
 	at   map[string]time.Time
-	most int // so many they may be before the old ones are looked for
+	most int // beyond so many the old ones are looked for
 }
 
 func newEnvelopes() envelopes { return envelopes{at: map[string]time.Time{}, most: leastEnvelopes} }
 
-const leastEnvelopes = 1 << 17
+const leastEnvelopes = 1 << 17 // the least that most can be
 
 // start says what is wrong with the start of a call at this time; "" if nothing is.
 func (e *envelopes) start(d details, now time.Time) string {
@@ -35,8 +35,8 @@ func (e *envelopes) start(d details, now time.Time) string {
 	return ""
 }
 
-// forget leaves room for as many more as there are: looking for the old ones takes as long as
-// there are many, and may find none.
+// forget drops those older than onceFor. It looks at all of them and may find none to drop, so
+// it comes again only when there are twice as many as it left.
 func (e *envelopes) forget(now time.Time) {
 	for key, at := range e.at {
 		if now.Sub(at).Abs() >= onceFor {
