@@ -135,7 +135,8 @@ func makeHome(d private.Disk, path string) error {
 
 // Files lists the files of the log at path, oldest first: those that are full,
 // named path.N after their first record, and then path itself. Those that do
-// not exist are not listed.
+// not exist are not listed, nor is what has such a name after the time at which
+// somebody made it.
 func Files(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -163,20 +164,25 @@ func Files(path string) ([]string, error) {
 // fullName is the name of a file that is full and begins with record first.
 func fullName(path string, first uint64) string { return fmt.Sprintf("%s.%012d", path, first) }
 
-// dates begin where no record's number comes: a greater one is the time of somebody's copy, of
-// which this would be the year 1900, in digits.
-const dates = 190_000_000_000
+// firstDate is the first day or month at the head of twelve digits (mmddyyyyhhmm). People name
+// copies of a log after the time; few logs, if any, have as many records as that.
+const firstDate = 10_000_000_000
 
 // firstOf is the first record of a full file of path by its name, 0 if the
-// name is not one.
+// name is not one. What could be a date is the number of a record if the file begins with that.
 func firstOf(path, name string) uint64 {
 	digits, ok := strings.CutPrefix(name, filepath.Base(path)+".")
 	if !ok || len(digits) < 12 {
 		return 0
 	}
 	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil || n >= dates {
+	if err != nil {
 		return 0
+	}
+	if n >= firstDate {
+		if h, _, err := beginning(filepath.Join(filepath.Dir(path), name)); err != nil || h.seq != n {
+			return 0
+		}
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -94,19 +95,19 @@ func replayed(path string, o Options, noted Note) (Found, error) {
 // recentFiles leaves out old files that have nothing to tell: those from
 // before since, unless calls began there that were open later.
 func recentFiles(files []string, since time.Time) ([]string, error) {
-	var wanted []string
+	var wanted map[string]bool
 	return tail(files, func(_ string, h header, d details) (bool, error) {
 		if h.seq == 0 { // nothing in it yet, or nothing that can be read
 			return false, nil
 		}
-		var open []string
+		open := map[string]bool{}
 		for _, call := range slices.Concat(d.Open, d.Allowed, d.Asked) {
-			open = append(open, string(call))
+			open[string(call)] = true
 		}
 		if wanted == nil {
 			wanted = open
 		}
-		wanted = slices.DeleteFunc(wanted, func(call string) bool { return !slices.Contains(open, call) })
+		maps.DeleteFunc(wanted, func(call string, _ bool) bool { return !open[call] })
 		return h.at.Before(since) && len(wanted) == 0, nil
 	})
 }

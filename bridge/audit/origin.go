@@ -37,7 +37,6 @@ func (o *origin) fault(c Checks) *Fault {
 
 // isFull reports whether path names a full file of a log, and not a log.
 func isFull(path string) bool {
-	name := filepath.Base(path)
-	ext := filepath.Ext(name)
-	return ext != "" && firstOf(name[:len(name)-len(ext)], name) > 0
+	ext := filepath.Ext(path)
+	return ext != "" && firstOf(path[:len(path)-len(ext)], filepath.Base(path)) > 0
 }

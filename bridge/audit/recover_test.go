@@ -288,12 +288,18 @@ func TestAChangedLogGoesOn(t *testing.T) {
 func TestFilesOfALog(t *testing.T) {
 	path := newPath(t)
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	for _, name := range []string{"", ".head", ".new", ".1", ".000000000020", ".000000000003", ".189999999999", ".1000000000000", ".00000000000x", ".old"} {
+	for _, name := range []string{"", ".head", ".new", ".1", ".000000000020", ".000000000003", ".1000000000000", ".00000000000x", ".old"} {
 		write(t, path+name, nil)
 	}
+	first := func(seq uint64) []byte {
+		return append(Head{Seq: seq - 1}.appendLine(nil, appendStamp(nil, time.Now(), 0), []byte(`{"event":"tick"}`)), '\n')
+	}
+	write(t, path+".112720261030", first(1)) // a copy, named after its time
+	write(t, path+".202611271030", first(1))
+	write(t, path+".010000000000", first(10_000_000_000))
 	write(t, strings.Replace(path, "x.jsonl", "y.jsonl", 1), nil)
 	files, err := Files(path)
-	want := []string{path + ".000000000003", path + ".000000000020", path + ".189999999999", path}
+	want := []string{path + ".000000000003", path + ".000000000020", path + ".010000000000", path}
 	if err != nil || !slices.Equal(files, want) {
 		t.Errorf("%v %v", files, err)
 	}
