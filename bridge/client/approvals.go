@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
@@ -95,29 +96,28 @@ func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {
 	return ids
 }
 
-// Decide sends the answer as it is to whoever asked. What comes of it is told by a
-// second `closed` Event where they say so (see [inbox.Answered]). The error is an [*inbox.Refusal] if nothing of that id and digest is open, or one of
-// [Client.Post]; then the question stays.
+// Decide sends the answer as it is to whoever asked. What comes of it is told by a second
+// `closed` Event where they say so (see [inbox.Answered]). The error is an [*inbox.Refusal] if
+// nothing of that id and digest is open. After any other the question stays: one of
+// [Client.Post], or that whoever asks has left the topic.
 func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
-	a := s.Question(d.ID)
-	if a == nil {
-		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
-	}
-	if d.Digest != a.View.Digest && d.Digest != a.View.Short {
-		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.DigestMismatch}
-	}
-	return s.Answer(d.ID, func(*Question) []byte { return d.Result })
+	shown := func(a *Question) bool { return d.Digest == a.View.Digest || d.Digest == a.View.Short }
+	return s.answer(d.ID, shown, func(*Question) []byte { return d.Result })
 }
 
 // Answer answers a question, with the result that is made for it, and takes it away. It
 // is taken first, so that no question is answered twice; if the answer cannot be sent it
 // is put back, unless it has ended meanwhile. Its errors are those of Decide.
 func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.Outcome, error) {
-	a, answer := s.takeToAnswer(id)
-	if a == nil {
-		return inbox.Outcome{}, &inbox.Refusal{Reason: inbox.Unknown}
+	return s.answer(id, func(*Question) bool { return true }, result)
+}
+
+func (s *ApprovalInbox) answer(id string, shown func(*Question) bool, result func(*Question) []byte) (inbox.Outcome, error) {
+	a, answer, err := s.takeToAnswer(id, shown)
+	if err != nil {
+		return inbox.Outcome{}, err
 	}
-	err := s.c.Reply(&wire.Envelope{From: a.From, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
+	err = s.c.Reply(&wire.Envelope{From: a.From, ID: a.env, Method: "elicitation/create"}, jsonrpc.AppendResult(nil, a.rpc, result(a)))
 	if err != nil {
 		if ended := s.putBack(a, answer); ended != "" {
 			s.Post(inbox.Event{Event: "closed", ID: id, Because: ended})
@@ -131,17 +131,44 @@ func (s *ApprovalInbox) Answer(id string, result func(*Question) []byte) (inbox.
 }
 
 // takeToAnswer takes a question away and keeps that it is being answered: the asker may say how
-// it ended before we have said that our answer was sent. It returns nil if there is none.
-func (s *ApprovalInbox) takeToAnswer(id string) (*Question, *sentAnswer) {
+// it ended before we have said that our answer was sent. shown reports whether it is the one that
+// was answered. Its errors are those of Decide.
+func (s *ApprovalInbox) takeToAnswer(id string, shown func(*Question) bool) (*Question, *sentAnswer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.takeLocked(func(a *Question) bool { return a.View.ID == id })
-	if a == nil {
-		return nil, nil
+	is := func(a *Question) bool { return a.View.ID == id }
+	switch i := slices.IndexFunc(s.open, is); {
+	case i >= 0 && !shown(s.open[i]):
+		return nil, nil, &inbox.Refusal{Reason: inbox.DigestMismatch}
+	case i >= 0 && s.open[i].away:
+		return nil, nil, fault.New(fault.NoAnswer, "answer again when it is back", "%s has left the topic, and would not hear it", s.open[i].View.Bridge)
+	case i < 0:
+		return nil, nil, &inbox.Refusal{Reason: inbox.Unknown}
 	}
+	a := s.takeLocked(is)
 	answer := &sentAnswer{id: a.View.ID, from: a.From, rpc: a.rpc}
 	s.sent = append(s.sent[max(len(s.sent)-maxElicited+1, 0):], answer)
-	return a, answer
+	return a, answer, nil
+}
+
+// isAway keeps of somebody whether they are away, for whoever is hears no answer.
+func (s *ApprovalInbox) isAway(id string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.open {
+		if a.From == id {
+			a.away = away
+		}
+	}
+}
+
+// seated: a roster settles who is away. Some gateways give none; there nobody is.
+func (s *ApprovalInbox) seated(peers []wire.Participant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.open {
+		a.away = len(peers) > 0 && !slices.ContainsFunc(peers, func(p wire.Participant) bool { return p.ID == a.From })
+	}
 }
 
 func (s *ApprovalInbox) wasSent(answer *sentAnswer) {

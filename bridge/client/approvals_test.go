@@ -159,7 +159,10 @@ func TestWhatCameOfAnAnswerIsHeard(t *testing.T) {
 	if err := s.takeQuestion(e, []byte(`"1"`)); err != nil {
 		t.Fatal(err)
 	}
-	a, answer := s.takeToAnswer(s.all()[0].View.ID)
+	a, answer, err := s.takeToAnswer(s.all()[0].View.ID, func(*Question) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.wasSent(answer)
 	for e := range s.Watch(t.Context()) {
 		if e == (inbox.Event{}) {

@@ -67,7 +67,7 @@ type sentAnswer struct {
 	because  string // how it ended, heard before that; "" for not yet
 }
 
-// A Question is one that is put to us. Nobody changes it.
+// A Question is one that is put to us. Nobody changes what of it can be read.
 type Question struct {
 	approval.Elicited
 	From  string // who asks
@@ -75,6 +75,7 @@ type Question struct {
 	rpc   []byte
 	bytes int // of its params
 	timer *time.Timer
+	away  bool // who asks has left the topic; guarded by the mu of the inbox
 }
 
 // A Client is one participant of a topic, which serves nothing.

@@ -2,11 +2,13 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -51,4 +53,51 @@ func TestAnOutcomeThatComesAtOnceIsHeardAfterTheAnswer(t *testing.T) {
 	if want := "[  asked  closed answered closed allowed by carol]"; fmt.Sprint(heard) != want {
 		t.Errorf("%q, want %s", heard, want)
 	}
+}
+
+// A yes to a bridge that had left was said to be sent, and to have allowed the call, and nobody heard it.
+func TestAnAnswerCountsOnceItsAskerIsBack(t *testing.T) {
+	r := newRoom(t)
+	s := &client.ApprovalInbox{}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	moves, answers := make(chan string, 100), make(chan string, 100)
+	await := func(all <-chan string, what string) {
+		t.Helper()
+		for got := ""; got != what; {
+			select {
+			case got = <-all:
+			case <-ctx.Done():
+				t.Fatal("there never was " + what)
+			}
+		}
+	}
+	r.join("alice", client.Options{Approvals: s, OnPresence: func(id, event string) { moves <- id + " " + event }})
+	fs := r.join("fs", client.Options{})
+	if err := fs.Post(wire.Progress, &wire.Envelope{ID: "q1", TS: wire.Stamp(time.Now()), To: []string{"alice"}, Kind: wire.Request, Method: "elicitation/create", Payload: []byte(asksAlice)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.Ask(ctx, "alice", "ping", nil, nil); err != nil { // once that is answered she has the question
+		t.Fatal(err)
+	}
+	all, _ := s.List(ctx, false)
+	id := all[0].ID
+	yes := func(*client.Question) []byte { return []byte(`{"action":"accept","content":{"approve":true}}`) }
+	fs.Close()
+	await(moves, "fs leave")
+	_, err := s.Answer(id, yes)
+	if f, coded := errors.AsType[*fault.Error](err); !coded || f.Exit != fault.NoAnswer || s.Question(id) == nil {
+		t.Errorf("%v, it is open: %t", err, s.Question(id) != nil)
+	}
+	r.join("fs", client.Options{OnFrame: func(e *wire.Envelope) {
+		if e.Kind == wire.Response {
+			answers <- fmt.Sprint(e.From, e.Corr)
+		}
+	}})
+	await(moves, "fs join")
+	if _, err := s.Answer(id, yes); err != nil {
+		t.Fatal(err)
+	}
+	await(answers, "alice[q1]")
 }

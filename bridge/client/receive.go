@@ -21,6 +21,9 @@ func (c *Client) SeatTaken(d wire.Dialect, w wire.Welcome) {
 		c.roster[p.ID] = p
 	}
 	c.mu.Unlock()
+	if c.opt.Approvals != nil {
+		c.opt.Approvals.seated(w.Peers)
+	}
 	if first {
 		close(c.seated)
 	}
@@ -56,6 +59,9 @@ func (c *Client) seatEvent(what, detail string) {
 
 // Received implements [topic.Handler].
 func (c *Client) Received(e *wire.Envelope) {
+	if c.opt.Approvals != nil {
+		c.opt.Approvals.isAway(e.From, false) // whoever speaks is here
+	}
 	switch e.Kind {
 	case wire.Presence:
 		c.presence(e)
@@ -104,6 +110,9 @@ func (c *Client) presence(e *wire.Envelope) {
 		}
 	}
 	c.mu.Unlock()
+	if c.opt.Approvals != nil && (event == "join" || event == "leave") {
+		c.opt.Approvals.isAway(who.ID, event == "leave")
+	}
 	if c.opt.OnPresence != nil {
 		c.opt.OnPresence(who.ID, event)
 	}
