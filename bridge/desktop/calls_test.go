@@ -233,6 +233,55 @@ func TestNobodyIsForgottenAfterTheLinkIsLost(t *testing.T) {
 	s.one(`"id":1`, "may or may not have run")
 }
 
+// A bridge that was restarted within five seconds knew nothing of what was asked of it before: each
+// was waited for an hour, and the same call again waited for the dead one.
+func TestAPeerThatCameBackWasWaitedForForAnHour(t *testing.T) {
+	for _, mute := range []bool{false, true} {
+		s := joined(t, `{}`)
+		s.call(1, "fs__write", `{}`)
+		s.line(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"mcpx://fs/note://a"}}`)
+		s.step(desktop.Left{ID: "fs"})
+		s.pass(2 * time.Second)
+		s.step(desktop.Came{Peer: desktop.Peer{ID: "fs", Mute: mute}})
+		s.serveLists(map[string][]string{"fs": {tool("read"), tool("write")}})
+		s.pass(47 * time.Second)
+		s.heard() // the list is another one
+		s.pass(time.Second)
+		ticket := ticketIn(t, s.one(`"id":1`))
+		s.pass(70 * time.Second)
+		s.silent()
+		s.pass(2 * time.Second)
+		s.one(`"id":2`, `"error"`, "fs left meanwhile and came back", `"executed":"unknown"`)
+		s.call(3, "mcpx_result", fmt.Sprintf(`{"ticket":%q}`, ticket))
+		s.one(`"id":3`, `"isError":true`, "fs left meanwhile and came back, and its answer may be lost; write may or may not have run")
+		s.none("tools/call")
+	}
+}
+
+// What others were asked is not touched by it, nor an answer that comes all the same.
+func TestAPeerThatCameBackMayStillAnswer(t *testing.T) {
+	s := newStage(t, desktop.Config{})
+	tools := map[string][]string{"fs": {tool("write")}, "git": {tool("log")}}
+	s.join(tools)
+	s.meet(`{}`)
+	s.call(1, "fs__write", `{}`)
+	a := s.open("tools/call")
+	s.call(2, "fs__write", `{}`)
+	s.step(desktop.Left{ID: "fs"})
+	s.call(3, "git__log", `{}`)
+	s.step(desktop.Came{Peer: desktop.Peer{ID: "fs"}})
+	s.serveLists(tools)
+	s.pass(48 * time.Second)
+	s.heard()
+	s.answer(a, `{"content":[],"n":1}`)
+	if said := s.heard(); len(said) != 2 || !strings.Contains(said[0], `"id":1`) || !strings.Contains(said[1], `"n":1`) {
+		t.Errorf("said: %q", said)
+	}
+	s.pass(59 * time.Minute)
+	ticketIn(t, s.one(`"id":3`))
+	s.open("tools/call")
+}
+
 func TestAHangupTakesEverythingBack(t *testing.T) {
 	s := joined(t, `{}`)
 	s.call(1, "fs__write", `{"n":1}`)

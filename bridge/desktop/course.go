@@ -11,8 +11,8 @@ import (
 func (f *Proxy) follow(c *course, peer string, giveUp func(why string)) {
 	c.idle.stop()
 	wait, why := silenceTime, peer+" was silent for an hour"
-	if c.shaken {
-		wait, why = lostTime, "the link to the topic was lost meanwhile, and the answer with it"
+	if c.shaken != "" {
+		wait, why = lostTime, c.shaken
 	}
 	c.idle = f.clock.after(wait, func() { giveUp(why) })
 }

@@ -110,18 +110,18 @@ func (f *Proxy) forwarded(r *request, a Answered) {
 	}
 }
 
-// shake: the answers to all that is under way may have been on the link that
-// broke.
-func (f *Proxy) shake() {
+// shake: the answers to all that one peer was asked may be lost, or to all that is under way if
+// that is "".
+func (f *Proxy) shake(of, why string) {
 	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
-		if c := f.calls[key]; !c.done {
-			c.shaken = true
+		if c := f.calls[key]; !c.done && (of == "" || c.pair.Peer == of) {
+			c.shaken = why
 			f.listenFor(c)
 		}
 	}
 	for _, r := range f.inOrder() {
-		if r.sent != nil {
-			r.sent.shaken = true
+		if r.sent != nil && (of == "" || r.sent.pair.Peer == of) {
+			r.sent.shaken = why
 			f.listenForSent(r)
 		}
 	}

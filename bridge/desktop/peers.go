@@ -41,7 +41,7 @@ func (f *Proxy) sit(ev Seated) {
 // stand: what was asked may yet be answered, after the next joining.
 func (f *Proxy) stand(why string) {
 	f.seated, f.why = false, why
-	f.shake()
+	f.shake("", "the link to the topic was lost meanwhile, and the answer with it")
 	for _, id := range f.ids() {
 		p := f.peers[id]
 		p.here = false
@@ -60,7 +60,10 @@ func (f *Proxy) came(who Peer) {
 		f.peers[who.ID] = p
 	}
 	p.gone.stop()
-	p.silent.stop()
+	if p.silent != nil && p.silent.Stands() { // it may be another that knows nothing of what the one before was asked
+		p.silent.stop()
+		f.shake(who.ID, who.ID+" left meanwhile and came back, and its answer may be lost")
+	}
 	was := p.here && !p.Mute
 	p.Peer, p.here = who, true
 	if who.Mute || was {

@@ -40,7 +40,7 @@ const (
 	batchTime   = 500 * time.Millisecond // in which changes of many become one notification
 	ticketTime  = 15 * time.Minute       // how long an answer is kept for who has a ticket
 	silenceTime = time.Hour              // after which a call that was not heard of again is given up
-	lostTime    = 2 * time.Minute        // the same for one whose answer may have been on a link that broke
+	lostTime    = 2 * time.Minute        // the same for one whose answer may be lost, with a link or with a peer that came back
 )
 
 // Bounds on what others can make us keep.
@@ -319,7 +319,7 @@ type course struct {
 	at     float64
 	moving bool   // at is something
 	idle   *alarm // when it is given up
-	shaken bool   // the link was lost while it was under way
+	shaken string // why its answer may be lost, "" if nothing says so
 }
 
 const ownCount = 4
