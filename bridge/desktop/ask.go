@@ -18,7 +18,7 @@ func (f *Proxy) asked(q Question) {
 	asked := &question{Question: q}
 	if asked.size() > maxShown {
 		asked.failed = true
-		f.note("a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest)
+		f.do(Note{Text: "a question is too long for the client; mcpx-bridge approve shows it: " + q.Digest, By: q.Bridge})
 	}
 	f.questions = append(f.questions, asked)
 }
@@ -51,7 +51,7 @@ func (f *Proxy) dialogAnswered(m *jsonrpc.Message) {
 		return
 	}
 	q.failed = true
-	f.note("the client could not put a question to its person; mcpx-bridge approve can")
+	f.do(Note{Text: "the client could not put a question to its person; mcpx-bridge approve can", By: q.Bridge})
 }
 
 // decide passes the client's answer on. What is not a choice of those offered is a no. What

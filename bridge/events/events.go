@@ -76,6 +76,21 @@ func (e *Events) Emit(r *record.Record) {
 	e.sayOrHold(r)
 }
 
+// EmitOf is Emit for a record of what a peer has brought about, which is told as far as there is
+// room for lines about it.
+func (e *Events) EmitOf(by string, r *record.Record) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.visits != nil {
+		e.visits.asked(r.From)
+	}
+	if !e.listsLocked(by, "") {
+		e.detail(plain.Words(r))
+		return
+	}
+	e.sayOrHold(r)
+}
+
 // peer tells that somebody came or left.
 func (e *Events) peer(r *record.Record) {
 	switch {

@@ -113,7 +113,7 @@ func (s *Server) decide(a desktop.Decide) desktop.Event {
 func (s *Server) open(a *client.Question) {
 	q := s.question(a)
 	s.proxy.Step(desktop.Asked{Question: q})
-	s.o.Emit(&record.Record{Event: record.Asked, From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
+	s.o.Asked(a.From, &record.Record{Event: record.Asked, From: q.From, Tool: q.Tool, Of: []string{s.asked.Me()}, Digest: q.Digest})
 }
 
 func (s *Server) settled(id string) { s.proxy.Step(desktop.Settled{ID: id}) }

@@ -17,11 +17,12 @@ import (
 // for either.
 type Options struct {
 	Shown desktop.Config
-	Out   io.Writer             // to the client; stays the caller's
-	Log   *slog.Logger          // nil: none
-	Emit  func(*record.Record)  // what happened; the record is the caller's again when it returns
-	Note  func(by, text string) // what a peer has brought about, for a log with bounds; by is "" if none has
-	Ready func(tools int)       // the client sees so many tools
+	Out   io.Writer                         // to the client; stays the caller's
+	Log   *slog.Logger                      // nil: none
+	Emit  func(*record.Record)              // what happened; the record is the caller's again when it returns
+	Note  func(by, text string)             // what a peer has brought about, for a log with bounds; by is "" if none has
+	Asked func(by string, r *record.Record) // the same for what a peer puts to the person
+	Ready func(tools int)                   // the client sees so many tools
 
 	Trace func(dir string, line []byte) // sees what the client says ("recv") and hears ("send"), and must not keep it; nil: nobody does
 }

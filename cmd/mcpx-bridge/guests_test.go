@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"regexp"
 	"strconv"
@@ -68,6 +69,69 @@ func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
 		if len(sums) == 0 || !strings.Contains(sums[len(sums)-1][0], "left") || told != 600 {
 			t.Errorf("%q: %d of 600 are listed or summed up: %.2000s", flags, told, said[max(0, len(said)-2000):])
 		}
+		g.Close()
+		door.Close()
+	}
+}
+
+// Whoever puts the same question again and again keeps one place, and wrote two lines with each.
+func TestAQuestionThatIsPutAgainAndAgainFilledTheLogOfServe(t *testing.T) {
+	t.Parallel()
+	const times = 100
+	for _, flags := range [][]string{nil, {"--json"}} {
+		g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		door := httptest.NewServer(g)
+		token, err := g.Mint(realgateway.Claims{ID: "alice", Topic: "t1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alice := openClient(t, "ws"+strings.TrimPrefix(door.URL, "http"), token, flags...)
+		everything, err := wire.ParseCaps([]byte(`["*"]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fs, err := g.Attach("t1", "fs", everything, wire.Dialects[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := func(id, method, params string) {
+			frame := fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"%s","ts":"2026-01-01T00:00:00Z","from":"fs","to":["alice"],"kind":"mcp/request:%s","payload":{"jsonrpc":"2.0","id":"%[1]s","method":"%[2]s","params":%s}}`, id, method, params)
+			if err := fs.Put([]byte(frame)); err != nil {
+				t.Fatal(err)
+			}
+			fs.Flush()
+		}
+		for n := range times {
+			asks(fmt.Sprint("q", n), "elicitation/create", `{"message":"m","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}}},`+
+				`"metadata":{"elicitationType":"tool_approval","timeout":600,"originalRequest":{"from":"bob","tool":"rm","arguments":{"text":"`+strings.Repeat("x", 70<<10)+`"},"envelopeId":"e7"}}}`)
+			asks(fmt.Sprint("ping", n), "ping", "{}") // once that is answered she has the rest
+			for heard := ""; !strings.Contains(heard, fmt.Sprintf(`"id":"ping%d","result"`, n)); {
+				frame, err := fs.Read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				heard = string(frame)
+			}
+		}
+		alice.close()
+		said := alice.said.text()
+		sum := regexp.MustCompile(`(\d+) more lines about fs are not listed one by one`)
+		if flags != nil {
+			sum = regexp.MustCompile(`"event":"peer","id":"fs","count":(\d+)`)
+		}
+		listed := len(regexp.MustCompile(`may bob call rm\?|"event":"asked"|a question is too long for the client`).FindAllString(said, -1))
+		told := listed
+		for _, s := range sum.FindAllStringSubmatch(said, -1) {
+			n, _ := strconv.Atoi(s[1])
+			told += n
+		}
+		if listed > 2*quota.Log.Burst || told < 2*times { // one more each ten seconds, however long that takes here
+			t.Errorf("%q: %d lines about what one asks, %d of %d are listed or summed up: %.2000s", flags, listed, told, 2*times, said[max(0, len(said)-2000):])
+		}
+		fs.Close(1000, "")
 		g.Close()
 		door.Close()
 	}

@@ -90,7 +90,7 @@ func (p *program) serve(ctx context.Context) error {
 	defer e.Close()
 	d.ClaimID(ctx)
 	var s *serve.Server
-	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.Emit, Note: e.Note,
+	s = serve.New(d.Connector, serve.Options{Shown: p.face(), Out: out, Log: p.log, Emit: e.Emit, Note: e.Note, Asked: e.EmitOf,
 		Ready: func(tools int) { p.seesTopic(s, d, e, tools) }, Trace: trace})
 	if err := s.Start(ctx); err != nil {
 		return err
