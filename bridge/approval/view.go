@@ -251,6 +251,12 @@ func (v *View) Needs() string {
 	return needs(v.Need, have)
 }
 
+// NeedsOthers reports whether others must agree too when r is the answer. What changes the call is
+// put anew to those who have agreed.
+func (v *View) NeedsOthers(r *Reply) bool {
+	return r.Allow && (v.Have+1 < v.Need || v.Need > 1 && len(r.Fields) > 0)
+}
+
 func needs(need int, have []string) string {
 	if len(have) == 0 {
 		return fmt.Sprintf("%d who agree", need)

@@ -210,6 +210,9 @@ func (f *Proxy) decided(ev Decided) {
 	case ev.Gone:
 		f.endQuestion(q, notAsked)
 	default:
+		if ev.Others {
+			q.said += "; others must agree too"
+		}
 		f.endQuestion(q, q.said)
 	}
 	if card := q.card; card != nil {

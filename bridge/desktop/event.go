@@ -58,6 +58,7 @@ type (
 	Decided struct {
 		ID     string
 		Gone   bool   // the question had ended, and the answer counts for nothing
+		Others bool   // it was a yes, and others must agree too
 		Unsent string // why it could not be sent; the question is one still
 	}
 

@@ -94,9 +94,9 @@ func (s *Server) cancel(a desktop.Cancel) {
 
 // decide answers a question. If that cannot be sent, it is one still.
 func (s *Server) decide(a desktop.Decide) desktop.Event {
-	digest := ""
+	digest, others := "", false
 	_, err := s.asked.Answer(a.ID, func(q *client.Question) []byte {
-		digest = q.View.Short
+		digest, others = q.View.Short, q.View.NeedsOthers(&a.Reply)
 		return a.Reply.Result(q.View.Choice)
 	})
 	if _, gone := errors.AsType[*inbox.Refusal](err); gone {
@@ -106,7 +106,7 @@ func (s *Server) decide(a desktop.Decide) desktop.Event {
 		s.o.Log.Warn("an answer could not be sent; the question stays", "digest", digest, "error", err)
 		return desktop.Decided{ID: a.ID, Unsent: err.Error()}
 	}
-	return desktop.Decided{ID: a.ID}
+	return desktop.Decided{ID: a.ID, Others: others}
 }
 
 // open puts a question before the person at the client.
