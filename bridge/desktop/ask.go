@@ -36,7 +36,11 @@ func (f *Proxy) openDialog(q *question) {
 
 // form are the parameters of the elicitation.
 func (q *question) form() mcp.ElicitationParams {
-	return mcp.ElicitationParams{Message: q.Text, RequestedSchema: json.RawMessage(q.Schema())}
+	words := q.Text
+	if q.pause > 0 {
+		words = "Please answer again: your answer could not be sent\n" + words
+	}
+	return mcp.ElicitationParams{Message: words, RequestedSchema: json.RawMessage(q.Schema())}
 }
 
 func (f *Proxy) dialogAnswered(m *jsonrpc.Message) {
@@ -59,8 +63,20 @@ func (f *Proxy) dialogAnswered(m *jsonrpc.Message) {
 func (f *Proxy) decide(q *question, result []byte) {
 	r, said := q.read(result)
 	f.closeDialogOf(q)
+	q.again.stop()
 	q.shown, q.said = true, said
 	f.do(Decide{q.ID, r})
+}
+
+// askAgain puts the questions of one bridge before the person once more whose answers could not be
+// sent, or all of them if that is "": now they may be.
+func (f *Proxy) askAgain(bridge string) {
+	for _, q := range f.questions {
+		if q.again != nil && q.again.Stands() && (bridge == "" || q.Bridge == bridge) {
+			q.again.stop()
+			q.shown = false
+		}
+	}
 }
 
 // notAsked is what became of a question that ended elsewhere.
@@ -70,6 +86,7 @@ const notAsked = "no longer asked"
 func (f *Proxy) endQuestion(q *question, how string) {
 	f.questions = slices.DeleteFunc(f.questions, func(other *question) bool { return other == q })
 	f.closeDialogOf(q)
+	q.again.stop()
 	for _, r := range f.requests {
 		if r.answers {
 			r.settled = append(r.settled, fmt.Sprintf("[%s] %s", q.Digest, how))

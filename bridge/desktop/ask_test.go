@@ -150,6 +150,41 @@ func TestAClientThatCannotAskIsNotAskedAgain(t *testing.T) {
 	}
 }
 
+// A client that answers by a hook was asked again in the same moment, and so on without an end; a
+// person was, without a reason.
+func TestAQuestionWhoseAnswerCouldNotBeSentWasAskedAgainAtOnce(t *testing.T) {
+	s := joined(t, `{"elicitation":{}}`)
+	s.step(question("q1"))
+	s.call(1, "fs__read", `{}`)
+	s.fate = desktop.Decided{Unsent: "no seat"}
+	answers := func(parts ...string) {
+		t.Helper()
+		s.line(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"decision":"allow"}}}`, dialogIn(t, s.one(parts...)))
+		s.silent()
+	}
+	answers(`"message":"bob wants rm q1"`)
+	again := `"message":"Please answer again: your answer could not be sent\nbob wants rm q1"`
+	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
+		s.pass(pause - 1)
+		s.silent()
+		s.pass(1)
+		answers(again)
+	}
+	for _, id := range []string{"git", "fs"} { // it may be that who asks was away
+		s.silent()
+		s.step(desktop.Left{ID: id})
+		s.step(desktop.Came{Peer: desktop.Peer{ID: id}})
+	}
+	answers(again)
+	s.step(desktop.Unseated{Why: "it broke"})
+	s.silent()
+	s.step(desktop.Seated{Me: "me", Topic: "lobby", Peers: []desktop.Peer{{ID: "fs"}}})
+	answers(again)
+	if len(s.decided) != 6 {
+		t.Errorf("decided: %v", s.decided)
+	}
+}
+
 func TestAHundredParallelApprovals(t *testing.T) {
 	s := joined(t, `{"elicitation":{}}`)
 	for i := range 100 {

@@ -206,7 +206,8 @@ func (f *Proxy) decided(ev Decided) {
 	q := f.questions[i]
 	switch {
 	case ev.Unsent != "":
-		q.shown = false
+		q.pause = max(againTime, 2*q.pause)
+		q.again = f.clock.after(q.pause, func() { q.shown = false })
 	case ev.Gone:
 		f.endQuestion(q, notAsked)
 	default:

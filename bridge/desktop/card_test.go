@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/desktop"
@@ -193,6 +194,7 @@ func TestNoAnswerInADialogIsSaidToCountThatDidNotLeave(t *testing.T) {
 	yes := `{"jsonrpc":"2.0","id":%q,"result":` + strings.ReplaceAll(allow, "%", "%%") + `}`
 	s.fate = desktop.Decided{Unsent: "no seat"}
 	s.line(yes, dialog())
+	s.pass(5 * time.Second)
 	s.fate = desktop.Decided{Gone: true}
 	s.line(yes, dialog()) // it is asked once more
 	if line := s.one(`"id":1`, "[d-q1] no longer asked"); strings.Contains(line, "allowed") {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/refusal"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
@@ -35,6 +36,7 @@ func (f *Proxy) sit(ev Seated) {
 			f.left(id)
 		}
 	}
+	f.askAgain("")
 	f.openAll()
 }
 
@@ -65,6 +67,9 @@ func (f *Proxy) came(who Peer) {
 		f.shake(who.ID, who.ID+" left meanwhile and came back, and its answer may be lost")
 	}
 	was := p.here && !p.Mute
+	if !p.here {
+		f.askAgain(text.Line(who.ID))
+	}
 	p.Peer, p.here = who, true
 	if who.Mute || was {
 		return

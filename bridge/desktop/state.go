@@ -40,6 +40,7 @@ const (
 	batchTime   = 500 * time.Millisecond // in which changes of many become one notification
 	ticketTime  = 15 * time.Minute       // how long an answer is kept for who has a ticket
 	silenceTime = time.Hour              // after which a call that was not heard of again is given up
+	againTime   = 5 * time.Second        // after which a question is asked again whose answer could not be sent; later twice as long each time
 	lostTime    = 2 * time.Minute        // the same for one whose answer may be lost, with a link or with a peer that came back
 )
 
@@ -136,8 +137,10 @@ type request struct {
 // A question waits for the person at the client.
 type question struct {
 	Question
-	shown  bool // the client has it before its person
-	failed bool // the client could not; it is answered elsewhere
+	shown  bool          // the client has it before its person, or has an answer that could not be sent
+	failed bool          // the client could not; it is answered elsewhere
+	pause  time.Duration // how long it was not asked again when its answer could not be sent, 0 if it always could
+	again  *alarm        // when it is asked again
 
 	nonce string   // with which the card answers it, once; "" until the card has it
 	said  string   // of the answer that was passed on, what it is
