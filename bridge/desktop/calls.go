@@ -153,7 +153,7 @@ func (f *Proxy) passResult(r *request, result []byte, from Pair) {
 		f.reply(r, r.native(result, from))
 		return
 	}
-	at, err := peek(result, "resultType", "content", "structuredContent", "isError", "contents")
+	at, err := peek(result, "resultType", "content", "structuredContent", "isError", "contents", "messages")
 	if err != nil {
 		f.sorry(r, unreadable, from.Peer+" answered with something that is no result; "+from.Name+" has run")
 		return
@@ -163,7 +163,7 @@ func (f *Proxy) passResult(r *request, result []byte, from Pair) {
 		return
 	}
 	if f.showsCard(r) {
-		f.closeFor(from, at[1], at[4])
+		f.closeFor(from, at[1], at[4], at[5])
 	}
 	if page, isPage := pageAddress(from.Name); isPage && r.reads != "" {
 		result = pageAt(r.reads, page, result, at[4])

@@ -90,42 +90,41 @@ func (f *Proxy) ticketTo(result *mcp.CallToolResult) {
 	result.Meta = mcp.NewMetaFromMap(map[string]any{cardTicket: f.cardTicket})
 }
 
-// closeFor closes the card if there is a page in what a peer answered: in what a tool gave, or
-// in a resource.
-func (f *Proxy) closeFor(from Pair, content, contents []byte) {
+// closeFor closes the card if there is a page in what a peer answered: in what a tool gave, in
+// a resource, or in the messages of a prompt.
+func (f *Proxy) closeFor(from Pair, content, contents, messages []byte) {
 	_, isPage := pageAddress(from.Name)
-	if f.cardClosed || !isPage && !hasPage(content) && !hasPage(contents) {
+	if f.cardClosed || !isPage && !hasPage(content, "resource") && !hasPage(contents, "resource") && !hasPage(messages, "content", "resource") {
 		return
 	}
 	f.cardClosed = true
 	f.note("a page of " + clip(from.Peer, 80) + " went to the client, and could answer for its person: the card is closed until serve starts again")
 }
 
-// hasPage reports whether one of a list's resources is, or may be, a page.
-func hasPage(list []byte) bool {
-	if len(list) == 0 || list[0] != '[' {
+// hasPage reports whether a thing, or one of a list, is or may be a page: by itself, or by what
+// it has at the members within, each in the one before.
+func hasPage(thing []byte, within ...string) bool {
+	if len(thing) > 0 && thing[0] == '[' {
+		for p := range rawjson.Parts(thing, 0) {
+			if one := p.Of(thing); isObject(one) && hasPage(one, within...) {
+				return true
+			}
+		}
+	}
+	if !isObject(thing) {
 		return false
 	}
-	for p := range rawjson.Parts(list, 0) {
-		one := p.Of(list)
-		if !isObject(one) {
-			continue
-		}
-		inner, err := peek(one, "resource")
-		if err != nil {
-			return true
-		}
-		if isObject(inner[0]) {
-			one = inner[0]
-		}
-		at, err := peek(one, "uri", "mimeType")
-		uri, _ := jsonrpc.Unquote(at[0])
-		kind, _ := jsonrpc.Unquote(at[1])
-		if _, isPage := pageAddress(uri); err != nil || isPage || strings.Contains(strings.ToLower(kind), "html") {
-			return true
-		}
+	names := []string{"uri", "mimeType"}
+	if len(within) > 0 {
+		names = append(names, within[0])
 	}
-	return false
+	at, err := peek(thing, names...)
+	uri, _ := jsonrpc.Unquote(at[0])
+	kind, _ := jsonrpc.Unquote(at[1])
+	if _, isPage := pageAddress(uri); err != nil || isPage || strings.Contains(strings.ToLower(kind), "html") {
+		return true
+	}
+	return len(within) > 0 && hasPage(at[2], within[1:]...)
 }
 
 func (f *Proxy) readCard(r *request) {

@@ -332,7 +332,7 @@ func TestNobodysPageStandsAtTheAddressOfTheCard(t *testing.T) {
 // To a client the pages of all participants are those of one server, which may call what ours
 // calls.
 func TestTheCardIsClosedWhenAPageOfSomebodyElsesIsShown(t *testing.T) {
-	const read = "resources/read"
+	const read, get = "resources/read", "prompts/get"
 	for _, c := range []struct {
 		method, result string
 		closes         bool
@@ -344,14 +344,29 @@ func TestTheCardIsClosedWhenAPageOfSomebodyElsesIsShown(t *testing.T) {
 		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"note://a","mimeType":"text/html","text":"y"}}]}`, true},
 		{"tools/call", `{"content":[{"type":"resource_link","uri":"ui://v"}]}`, true},
 		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"text/plain","text":"ui://"}}],"structuredContent":{"uri":"ui://v"}}`, false},
+		{read, `{"contents":[{"uri":"note://a","mimeType":"text/html","text":"x","resource":{}}]}`, true},
+		{read, `{"contents":[{"uri":"ui://v","text":"x","resource":{"uri":"note://a","mimeType":"text/plain"}}]}`, true},
+		{"tools/call", `{"content":[{"type":"resource_link","uri":"ui://v","resource":{"uri":"note://a"}}]}`, true},
+		{get, `{"messages":[{"role":"user","content":{"type":"text","text":"x"}},{"role":"user","content":{"type":"resource","resource":{"uri":"note://a","mimeType":"text/html","text":"y"}}}]}`, true},
+		{get, `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"ui://v"}}]}`, true},
+		{get, `{"messages":[{"role":"user","content":[{"type":"resource","resource":{"uri":"ui://v","text":"y"}}]}]}`, true},
+		{get, `{"description":"ui://v","messages":[{"role":"user","content":{"type":"text","text":"ui://x text/html"}}]}`, false},
 	} {
 		s := carded(t)
 		s.step(question("q1"))
 		pass := s.openCard()
 		questions, _ := s.cardShows(pass)
 		params := `{"name":"fs__read","arguments":{}}`
-		if c.method == read {
+		switch c.method {
+		case read:
 			params = `{"uri":"mcpx://fs/note://a"}`
+		case get:
+			params = `{"name":"fs__greets"}`
+			s.step(desktop.Noticed{From: "fs", Method: "notifications/prompts/list_changed"})
+			s.pass(time.Second)
+			s.answer(s.open("prompts/list"), `{"prompts":[{"name":"greets"}]}`)
+			s.pass(time.Second)
+			s.heard()
 		}
 		s.line(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, c.method, params)
 		s.answer(s.open(c.method), c.result)
