@@ -99,7 +99,7 @@ func (s *ApprovalInbox) Delegates(a *Question) (ids []string) {
 // Decide sends the answer as it is to whoever asked. What comes of it is told by a second
 // `closed` Event where they say so (see [inbox.Answered]). The error is an [*inbox.Refusal] if
 // nothing of that id and digest is open. After any other the question stays: one of
-// [Client.Post], or that whoever asks has left the topic.
+// [Client.Post], that whoever asks has left the topic, or that another answer is being sent.
 func (s *ApprovalInbox) Decide(_ context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	shown := func(a *Question) bool { return d.Digest == a.View.Digest || d.Digest == a.View.Short }
 	return s.answer(d.ID, shown, func(*Question) []byte { return d.Result })
@@ -142,6 +142,8 @@ func (s *ApprovalInbox) takeToAnswer(id string, shown func(*Question) bool) (*Qu
 		return nil, nil, &inbox.Refusal{Reason: inbox.DigestMismatch}
 	case i >= 0 && s.open[i].away:
 		return nil, nil, fault.New(fault.NoAnswer, "answer again when it is back", "%s has left the topic, and would not hear it", s.open[i].View.Bridge)
+	case i < 0 && slices.ContainsFunc(s.sent, func(other *sentAnswer) bool { return other.id == id && !other.told }):
+		return nil, nil, errInHand
 	case i < 0:
 		return nil, nil, &inbox.Refusal{Reason: inbox.Unknown}
 	}
@@ -308,7 +310,10 @@ func (s *ApprovalInbox) initializeResult(e *wire.Envelope) []byte {
 // putAgain is why a question ended that has another in its place.
 const putAgain = "it was put again"
 
-var errTooMany = errors.New("too many questions of yours are open already")
+var (
+	errTooMany = errors.New("too many questions of yours are open already")
+	errInHand  = errors.New("another answer to it is just being sent")
+)
 
 // takeQuestion takes a question. If the same participant puts it again, it replaces the
 // first: an answer counts only for what was put last (RELIABILITY AI-22).

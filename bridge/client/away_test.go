@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -56,5 +57,29 @@ func TestAnAnswerToWhoHasLeftWasSaidToBeSent(t *testing.T) {
 			t.Errorf("%s: %v, it is open: %t", name, err, s.Question(id) != nil)
 		}
 		s.Close()
+	}
+}
+
+// What one surface was just answering, without a seat, had ended for another, and was put back
+// then: serve dropped it for ever by the press of that moment.
+func TestAQuestionThatIsBeingAnsweredWasSaidToHaveEnded(t *testing.T) {
+	s := &ApprovalInbox{}
+	New(&localgateway.Connector{}, Options{Approvals: s}) // which has no seat, so nothing can be sent
+	s.pose(t, elicitation(t, "fs", "1", "e7"))
+	q := s.all()[0]
+	no := func(*Question) []byte { return []byte("{}") }
+	asked := false
+	_, err := s.Answer(q.View.ID, func(*Question) []byte {
+		asked = true
+		if _, err := s.Answer(q.View.ID, no); err == nil || isUnknown(err) {
+			t.Errorf("by its id: %v", err)
+		}
+		if _, err := s.Decide(t.Context(), inbox.Decision{ID: q.View.ID, Digest: q.View.Digest}); err == nil || isUnknown(err) {
+			t.Errorf("by its digest: %v", err)
+		}
+		return no(nil)
+	})
+	if err == nil || isUnknown(err) || !asked || s.Question(q.View.ID) == nil || len(s.sent) > 0 {
+		t.Errorf("%v, asked: %t, %d answers are waited for", err, asked, len(s.sent))
 	}
 }

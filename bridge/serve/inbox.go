@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
@@ -33,7 +34,8 @@ type settling struct {
 
 func (l settling) Decide(ctx context.Context, d inbox.Decision) (inbox.Outcome, error) {
 	outcome, err := l.ApprovalInbox.Decide(ctx, d)
-	if l.Question(d.ID) == nil {
+	refusal, refused := errors.AsType[*inbox.Refusal](err)
+	if err == nil || refused && refusal.Reason == inbox.Unknown {
 		l.s.settled(d.ID)
 	}
 	return outcome, err
