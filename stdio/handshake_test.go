@@ -68,6 +68,23 @@ func TestAServerHearsInBothErasThatAppsAreShown(t *testing.T) {
 	}
 }
 
+// Some servers say beside each result that there was no error.
+func TestAServerThatSaysThereWasNoErrorIsGreeted(t *testing.T) {
+	for _, era := range []string{"legacy", "modern"} {
+		if h, _, _ := greets(t, stdiotest.Script{Era: era, Null: true}, 0); h.Modern != (era == "modern") {
+			t.Errorf("%s: hello is %+v", era, h)
+		}
+		c := host(t, stdiotest.Command(t, stdiotest.Script{Era: era, Null: true}), nil)
+		c.say(map[string]string{
+			"legacy": helloLegacy + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			"modern": `{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		}[era] + "\n")
+		if h := c.up(); h.Modern != (era == "modern") || len(h.Result) == 0 {
+			t.Errorf("%s, of a client: hello is %+v", era, h)
+		}
+	}
+}
+
 func TestServerThatAnswersInitializeIsNeverAskedToDiscover(t *testing.T) {
 	for _, how := range []string{"refuse", "ignore", "die"} {
 		_, _, got := greets(t, stdiotest.Script{Discover: how}, 0)

@@ -32,6 +32,7 @@ func TestHowACallEndedIsOnRecord(t *testing.T) {
 		`"result":{"content":[{"isError":true}]}`:       "ok",
 		`"error":{"code":-32050,"message":"x"}`:         "error",
 		`"result":null,"error":{"code":1,"message":""}`: "error",
+		`"result":{"content":[]},"error":null`:          "ok",
 	} {
 		s := newStage(t, "mcpx/v0.1")
 		s.call("bob", "e1", "1", "read_file", `{"path":"a"}`)

@@ -65,6 +65,7 @@ func (r *reading) message(e *Envelope, ref reference) error {
 	if err := checkID(m); err != nil {
 		return err
 	}
+	m.DropNullError()
 	class := m.Class()
 	if class == jsonrpc.Malformed && r.emptyAnswer(e, ref) {
 		class = jsonrpc.Response

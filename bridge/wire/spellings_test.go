@@ -3,9 +3,11 @@ package wire_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
 
 // says is an answer in a dialect, with members of its envelope and of its payload.
@@ -56,6 +58,9 @@ func TestEverySpellingOfAnAnswer(t *testing.T) {
 				if want == "" && (e.Kind != wire.Response || got != "[e1] []") || want != "" && got != want {
 					t.Errorf("%s%s in %s: %s, %s, want %q", id, outcome, d.Protocol, e.Kind, got, want)
 				}
+			}
+			if e, _ := says(d, `"correlation_id":["e1"],`, id+`"error":null,"result":{}`); e.Message.Has(jsonrpc.Err) || e.Kind == wire.Response && !strings.Contains(string(e.Payload), `"error":null`) {
+				t.Errorf("%s in %s: a null error beside a result is one, or is left out: %s", id, d.Protocol, e.Payload)
 			}
 			if e, got := says(d, "", id+`"result":{},"error":{"code":1,"message":"m"}`); e.Kind == wire.Response && got == "[] []" {
 				t.Errorf("%s in %s: an answer that worked and failed is a %s", id, d.Protocol, e.Kind)

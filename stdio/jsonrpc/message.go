@@ -79,7 +79,8 @@ type Message struct {
 
 // Parse scans one message and checks it as [Message.Check] does. The error is
 // an [*Error], its offset relative to data. Raw is data without the white
-// space around the object.
+// space around the object. A null error beside a result is not found in it; see
+// [Message.DropNullError].
 func Parse(data []byte, r Rules) (m Message, err error) {
 	if err = Scan(data, r, MessageShape, m.at[:]); err != nil {
 		return Message{}, err
@@ -88,6 +89,7 @@ func Parse(data []byte, r Rules) (m Message, err error) {
 	if err = m.Check(); err != nil {
 		return Message{}, err
 	}
+	m.DropNullError()
 	if isSpace(data[0]) || isSpace(data[len(data)-1]) {
 		m.trim()
 	}
@@ -110,7 +112,8 @@ func (m *Message) trim() {
 // At makes a Message of an object that was read as part of a larger text, by a
 // Scan whose Shape embeds MessageShape. raw is the object, base its offset in
 // that text and slots (Fields of them, in the order of the fields) what the
-// Scan stored. Nothing has been checked but the JSON; see [Message.Check].
+// Scan stored. Nothing has been checked but the JSON; see [Message.Check] and
+// [Message.DropNullError].
 func At(raw []byte, slots []Span, base int) Message {
 	m := Message{Raw: raw}
 	copy(m.at[:], slots[:Fields])
@@ -167,6 +170,15 @@ func (m *Message) first(f Field) byte {
 		return m.Raw[s.Start]
 	}
 	return 0
+}
+
+// DropNullError has a null error beside a result count as absent, as some servers
+// write it: whoever looks for an error finds none then. Raw keeps it, so an [Edit]
+// of it would be a second one.
+func (m *Message) DropNullError() {
+	if m.first(Err) == 'n' && m.Has(Result) {
+		m.at[Err] = Span{}
+	}
 }
 
 // A Class is what a message is by the members it has.

@@ -99,6 +99,22 @@ func TestClass(t *testing.T) {
 	}
 }
 
+// Servers of old say that there was no error; who asked whether there is one took that for one.
+func TestANullErrorBesideAResultIsNone(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":1,"result":{},"error":null}`:   "",
+		`{"error":null,"id":1,"result":null}`: "",
+		`{"id":1,"error":null}`:               "null",
+		`{"id":1,"result":{},"error":{}}`:     "{}",
+		`{"id":1,"result":null,"error":{}}`:   "{}",
+	} {
+		m := parse(t, " "+text)
+		if got := string(m.Get(jsonrpc.Err)); got != want || m.Has(jsonrpc.Err) != (want != "") || string(m.Raw) != text {
+			t.Errorf("%s: the error is %q of %s, want %q", text, got, m.Raw, want)
+		}
+	}
+}
+
 // TestEmbedded reads a message as part of a larger text.
 func TestEmbedded(t *testing.T) {
 	const payload = 3 // slots before those of the message

@@ -83,7 +83,13 @@ func (p *player) raw(b []byte) {
 	os.Stdout.Write(b)
 }
 
-func (p *player) result(id, result []byte) { p.write(jsonrpc.AppendResult(nil, id, result)) }
+func (p *player) result(id, result []byte) {
+	line := jsonrpc.AppendResult(nil, id, result)
+	if p.Null {
+		line = append(line[:len(line)-1], `,"error":null}`...)
+	}
+	p.write(line)
+}
 
 func (p *player) refuse(id []byte, code int, message string, data string) {
 	p.write(jsonrpc.AppendError(nil, id, code, message, []byte(data)))

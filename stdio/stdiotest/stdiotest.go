@@ -96,6 +96,7 @@ type Script struct {
 	CRLF   bool   // lines end with \r\n
 	Blank  bool   // a blank line before every line
 	Pretty bool   // every message is spread over two lines
+	Null   bool   // beside every result stands "error":null
 	Answer string // written instead of the answer to any tools/call, as by the tool raw
 
 	Stderr      []string // lines written to stderr at the start
