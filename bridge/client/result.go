@@ -14,22 +14,34 @@ import (
 
 // ReadResult reads the result of a tool, whatever it is, and keeps pieces of it. A bare one is
 // none: native participants answer with whatever a function returned (FINDINGS D9), and that
-// value is its text.
+// value is its text. So is one with a member that is not as MCP has it, which still says whether
+// the tool failed.
 func ReadResult(raw []byte) (r ToolResult, bare bool) {
 	var at map[string]json.RawMessage
-	if json.Unmarshal(raw, &at) != nil || json.Unmarshal(raw, &r) != nil {
+	if json.Unmarshal(raw, &at) != nil {
 		return ToolResult{bare: raw}, true
 	}
-	for _, name := range []string{"structuredContent", "isError", "resultType"} {
-		if at[name] != nil {
-			return r, false
-		}
+	if bare = json.Unmarshal(raw, &r) != nil; bare {
+		r = ToolResult{IsError: string(at["isError"]) == "true"}
+	} else if at["structuredContent"] == nil && at["isError"] == nil && at["resultType"] == nil {
+		list := bytes.TrimSpace(at["content"])
+		bare = len(list) == 0 || list[0] != '['
 	}
-	list := bytes.TrimSpace(at["content"])
-	if bare = len(list) == 0 || list[0] != '['; bare {
+	if r.ResultType = kindOf(at["resultType"]); bare {
 		r.bare = raw
 	}
 	return r, bare
+}
+
+// kindOf is a resultType as it reads, or as it stands if it is no text.
+func kindOf(raw []byte) string {
+	if kind, is := jsonrpc.Unquote(raw); is {
+		return kind
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
 }
 
 // bareText is a bare value for people: a string as it reads, anything else as JSON.
@@ -53,6 +65,10 @@ type ToolResult struct {
 	}
 	StructuredContent json.RawMessage
 	IsError           bool
+
+	// ResultType is what the answer is, where it says so: anything but complete is no
+	// result, but wants something first, as input_required does, or stands for one to come.
+	ResultType string `json:"-"`
 
 	bare []byte // instead of all that
 }

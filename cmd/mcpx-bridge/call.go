@@ -203,8 +203,11 @@ func (p *program) showAnswer(to, name string, a answer) error {
 	if err := p.print(out); err != nil {
 		return err
 	}
-	if r.IsError {
+	switch {
+	case r.IsError:
 		return fail(exitFailed, "", "%s says that %s failed", to, name)
+	case r.ResultType != "" && r.ResultType != "complete":
+		return fail(exitFailed, "", "%s answers %s with %.80s, which is no result and is not taken up here; it may or may not have run", to, name, r.ResultType)
 	}
 	return nil
 }

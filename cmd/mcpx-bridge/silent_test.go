@@ -193,3 +193,29 @@ func TestCallShowsABareValueAsText(t *testing.T) {
 		}
 	}
 }
+
+// Whatever else it holds, an answer says of itself that the tool failed, or that it is no result yet.
+func TestCallFailsWhereTheAnswerIsNoResult(t *testing.T) {
+	t.Parallel()
+	for answer, said := range map[string]string{
+		`{"isError":true,"content":"boom"}`:                "fs says that echo failed",
+		`{"isError":true,"content":[{"type":7}]}`:          "fs says that echo failed",
+		`{"isError":true,"content":[],"_meta":{}}`:         "fs says that echo failed",
+		`{"resultType":"input_required","content":[]}`:     "fs answers echo with input_required, which is no result",
+		`{"resultType":"task","task":{"taskId":"t"}}`:      "fs answers echo with task, which is no result",
+		`{"resultType":7,"content":"boom"}`:                "fs answers echo with 7, which is no result",
+		`{"resultType":"complete","content":[]}`:           "",
+		`{"resultType":null,"content":[]}`:                 "",
+		`{"content":[{"type":"text","text":""}],"x":null}`: "",
+	} {
+		g, s := participant(t, mew4, []string{"fs"}, "call", "fs", "echo", `{"text":"x"}`)
+		g.sees("tools/call", "fs")
+		g.answers("fs", "tools/call", answer)
+		s.exits(map[bool]int{true: 1}[said != ""], said)
+	}
+	g, s := participant(t, mew4, []string{"fs"}, "propose", "fs", "echo", `{"text":"x"}`)
+	g.expect(`{"id":"$p","kind":"mcp/proposal"}`)
+	g.fulfil("fs", "s1", g.proposalID())
+	g.respond("bob", "s1", `{"jsonrpc":"2.0","id":7,"result":{"resultType":"input_required"}}`)
+	s.exits(1, "fs answers echo with input_required, which is no result")
+}
