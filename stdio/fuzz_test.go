@@ -68,6 +68,7 @@ func FuzzGate(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `{"jsonrpc":"2.0","id":1,"Method":"tools/call"}`, `{"method":"ping","METHOD":"tools/call"}`,
 		`{"method":"ping","method":"tools/call","id":1}`, `[{"jsonrpc":"2.0","id":1,"method":"tools/call"}]`, "{\"method\":\"ping\",\"params\":\r{\"method\":\"tools/call\"}\r}",
 		`{"id":"mcpxSEAL1","result":{}}`, `{"ID":"mcpxSEAL1","result":{}}`, `{"method":"tool\u017f/call","id":1}`, `{"method":"ping"} {"method":"tools/call"}`, "\ufeff{}", "{\"meth\x00od\":1}",
+		`{"id":1,"result":"\ud83d"}`, `{"id":"mcpxSEAL\ud83d1","result":{}}`, `{"method":"tools/call\ud83d","id":1}`, `{"method":"ping","params":"\ud83d","meth\ud83dod":"tools/call"}`,
 	} {
 		f.Add([]byte(line))
 	}

@@ -34,10 +34,10 @@ func (r *relay) screen(line []byte) (taken bool) {
 	if len(text) == 0 {
 		return false
 	}
-	m, err := jsonrpc.Parse(text, jsonrpc.Rules{Depth: r.rules.Depth, Size: r.rules.Size, TopOnly: true})
+	m, err := r.hostMessage(text)
 	switch {
 	case err != nil:
-		r.refuse(nil, err)
+		r.refuse(requestID(&m), err)
 		return true
 	case bytes.IndexByte(text, '\r') >= 0:
 		r.refuse(requestID(&m), errReturn)
@@ -52,6 +52,33 @@ func (r *relay) screen(line []byte) (taken bool) {
 		return r.host.Gate.HostSaid(line, m)
 	}
 	return false
+}
+
+// hostMessage reads a line of the host's. With half of a surrogate pair in it, which some
+// readers pass over, it is read as it stands if its method and its id are the same to all of
+// them; if not, the message comes with the error.
+func (r *relay) hostMessage(text []byte) (jsonrpc.Message, error) {
+	rules := jsonrpc.Rules{Depth: r.rules.Depth, Size: r.rules.Size, TopOnly: true}
+	m, err := jsonrpc.Parse(text, rules)
+	if err == nil || !jsonrpc.Is(err, jsonrpc.InvalidUTF8) {
+		return m, err
+	}
+	rules.Halves = true
+	m, worse := jsonrpc.Parse(text, rules)
+	if k := skimmed(text); worse == nil && plain(m.Get(jsonrpc.Method), k.methods) && plain(m.Get(jsonrpc.ID), k.ids) {
+		return m, nil
+	}
+	return m, err
+}
+
+// plain reports whether raw, nil if it is absent, is all that any reader finds, and no string
+// with half of a pair in it.
+func plain(raw []byte, found []string) bool {
+	if raw == nil {
+		return len(found) == 0
+	}
+	_, text := jsonrpc.Unquote(raw)
+	return len(found) == 1 && (text || raw[0] != '"')
 }
 
 // askedByUs reports whether a raw id is that of something the Gate asked the host.

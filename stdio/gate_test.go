@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
@@ -113,6 +114,52 @@ func TestGateHasNoHole(t *testing.T) {
 		if !g.saw(want) {
 			t.Errorf("the gate never saw %s", want)
 		}
+	}
+}
+
+// Half of an emoji that was cut in two had a question of the server's wait for ever, and the
+// client for an answer of ours under its id.
+func TestHalfAnEmojiOfTheClientsLeavesNobodyWaiting(t *testing.T) {
+	g := &turnstile{}
+	c, got := gated(t, g)
+	const half = `{"x":"\ud83d"}`
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":7,"result":` + half + `}`,
+		`{"jsonrpc":"2.0","id":"8","error":{"code":1,"message":"\ud83d"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":` + half + `}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"\ud83d"}}`,
+		`{"jsonrpc":"2.0","id":"` + seal + `1","result":` + half + `}`,
+	} {
+		c.say(line + "\n")
+		c.hearsNothing()
+	}
+	c.say(`{"jsonrpc":"2.0","id":9,"method":"test/echo","params":` + half + `}` + "\n")
+	c.hears(`{"jsonrpc":"2.0","id":9,"result":` + half + `}`)
+	for line, id := range map[string]string{
+		`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"HOLE","arguments":` + half + `}}`: "12",
+		`{"jsonrpc":"2.0","id":13,"method":"tools/call\ud83d","params":{"name":"HOLE"}}`:                    "13",
+		`{"jsonrpc":"2.0","id":14,"method":"ping","meth\ud83dod":"tools/call","params":{"name":"HOLE"}}`:    "14",
+		`{"jsonrpc":"2.0","id":15,"meth\ud83dod":"tools/call","params":{"name":"HOLE"}}`:                    "null",
+		`{"jsonrpc":"2.0","id":"\ud83d` + seal + `1","result":"HOLE"}`:                                      "null",
+		`{"jsonrpc":"2.0","id":16,"i\ud83dd":"` + seal + `1","result":"HOLE"}`:                              "null",
+		`{"jsonrpc":"2.0","id":17,"id":18,"result":"HOLE \ud83d"}`:                                          "null",
+	} {
+		c.say(line + "\n")
+		c.out.SetReadDeadline(time.Now().Add(patience))
+		if answer, err := c.lines.ReadString('\n'); err != nil || !strings.HasPrefix(answer, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32`) {
+			t.Errorf("%s: the client heard %q (%v), want an error under %s", line, answer, err, id)
+		}
+	}
+	c.in.Close()
+	c.down()
+	text := contents(t, got)
+	for _, want := range []string{`"id":7,"result":` + half, `"id":"8","error"`, "list_changed", `"reason":"\ud83d"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the server never got %s", want)
+		}
+	}
+	if strings.Contains(text, "HOLE") || strings.Contains(text, "SEAL") || !g.saw(seal+"1\",\"result\":"+half) {
+		t.Errorf("the server got %q, the gate %q", text, g.came)
 	}
 }
 
