@@ -246,6 +246,16 @@ func TestTheHandshakeOfTheHostIsHeard(t *testing.T) {
 	}
 }
 
+// What a client says of itself may have pictures in it.
+func TestALongGreetingOfTheHostIsHeard(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{}), nil)
+	c.say(strings.Replace(helloLegacy, `"name":"c"`, `"icons":[{"src":"data:image/png;base64,`+strings.Repeat("A", chunk)+`"}],"name":"c"`, 1) + "\n")
+	c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+	if h := c.up(); h.Revision != "2025-06-18" {
+		t.Errorf("hello: %+v", h)
+	}
+}
+
 // A server is up once, however often it answers our question.
 func TestASecondAnswerToOurDiscoveryIsNoSecondHello(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`

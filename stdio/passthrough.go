@@ -58,7 +58,7 @@ func (r *relay) fromHost() {
 		case err == nil:
 			r.c.s.o.Trace("send", line)
 			r.c.relay(false, line, newline)
-			if !r.observer.over() && len(line) < chunk {
+			if !r.observer.over() {
 				r.notice(r.observer.fromHost(line))
 			}
 		case errors.Is(err, errPart):
