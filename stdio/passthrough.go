@@ -78,16 +78,15 @@ func (r *relay) fromHost() {
 }
 
 // unendedHostLine takes what the host wrote last, without a newline. Some servers take that
-// for a line too.
+// for a line too, and nothing may follow it there.
 func (r *relay) unendedHostLine(line []byte) {
-	if r.host.Gate == nil {
-		r.c.relay(false, line)
-		return
+	gate := r.host.Gate
+	if gate == nil || !r.screen(line) {
+		r.c.relay(r.c.mid || len(line) > 0, line)
 	}
-	if !r.screen(line) {
-		r.c.relay(false, line)
+	if gate != nil {
+		gate.HostLeft()
 	}
-	r.host.Gate.HostLeft()
 }
 
 // fromServer passes on what the server says, to its end.
