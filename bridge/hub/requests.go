@@ -30,17 +30,12 @@ type call struct {
 // asks reports whether an answer of id to the call is wanted.
 func (c *call) asks(id string) bool { return c.to == "" || c.to == id || slices.Contains(c.others, id) }
 
-// A requestKey names a request: who asked, and the id of the frame. By the id
-// alone one participant could overwrite what another one asked.
-type requestKey struct{ from, id string }
-
-// A requestCache holds the latest requests and proposals of a topic and forgets the oldest first.
+// A requestCache holds the latest requests and proposals of a topic (see order).
 type requestCache struct {
 	limit int
 	calls map[string]call   // by the id of the frame
 	alike map[string][]call // what others have asked under the same id as one of calls
-	order []requestKey
-	next  int // where the oldest stands, once order is full
+	order order
 }
 
 // add remembers e if it is a request or a proposal. members are those of the topic, whose
@@ -50,7 +45,7 @@ func (r *requestCache) add(e *wire.Envelope, members map[string]*Member) {
 		return
 	}
 	if r.calls == nil {
-		r.calls, r.alike = map[string]call{}, map[string][]call{}
+		r.calls, r.alike, r.order.askers = map[string]call{}, map[string][]call{}, map[string]*asker{}
 	}
 	c := call{from: kept(e.From, members), method: e.Method, proposed: e.Kind == wire.Proposal}
 	if e.Kind == wire.Request {
@@ -67,15 +62,11 @@ func (r *requestCache) add(e *wire.Envelope, members map[string]*Member) {
 		c.key = e.Key
 	}
 	q := requestKey{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
-	known := r.put(q.id, c)
-	switch {
-	case known:
-	case len(r.order) < r.limit:
-		r.order = append(r.order, q)
-	default:
-		r.forget(r.order[r.next])
-		r.order[r.next] = q
-		r.next = (r.next + 1) % r.limit
+	if r.put(q.id, c) {
+		return
+	}
+	if oldest, full := r.order.add(q, r.limit); full {
+		r.forget(oldest)
 	}
 }
 
