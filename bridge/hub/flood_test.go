@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/hub"
@@ -83,5 +84,25 @@ func TestWhoAsksLittleIsRememberedAmongMany(t *testing.T) {
 	}
 	if heard.has(`"wrong"`) > 0 || told.has("not_asked") != own {
 		t.Errorf("the asker got %d wrong answers, mallory was told %d times", heard.has(`"wrong"`), told.has("not_asked"))
+	}
+}
+
+// Of all whom a request names each may answer, also who comes only then, and nobody else may.
+func TestEachOfManyWhoWereAskedMayAnswer(t *testing.T) {
+	h := open(hub.Options{})
+	defer h.Close()
+	asker, heard := in(t, h, "asker", 1)
+	mallory, told := in(t, h, "mallory", 2)
+	asks(t, asker, "q", "a0"+strings.Repeat(`","a1`, 200)+`","late`)
+	answers(t, mallory, "wrong", "q")
+	if heard.has(`"wrong"`) > 0 || told.has("not_asked") != 1 {
+		t.Errorf("the asker got %d wrong answers, mallory was told %d times", heard.has(`"wrong"`), told.has("not_asked"))
+	}
+	for i, id := range []string{"a0", "a1", "late"} {
+		s, _ := in(t, h, id, int64(3+i))
+		answers(t, s, "right-"+id, "q")
+		if heard.has(`"right-`+id) != 1 {
+			t.Errorf("the asker did not get the answer of %s", id)
+		}
 	}
 }

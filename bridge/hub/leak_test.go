@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -113,5 +114,48 @@ func TestAHistoryCountsNothingThatItHasForgotten(t *testing.T) {
 				t.Fatalf("after %d entries: %d bytes are counted, %d entries of %d bytes are kept", i+1, r.bytes, len(r.entries), sum)
 			}
 		}
+	}
+}
+
+// What is remembered of a request is a few KiB at most, however many it names: it kept all that
+// a frame says beside its payload, and a topic of such requests more than half a GiB.
+func TestARequestIsRememberedWithoutAllThatItNames(t *testing.T) {
+	const calls, most = 256, 8 << 10 // of bytes for each
+	d, _ := wire.Lookup("mcpx/v0.1")
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	names := func(call, length int) string {
+		all := make([]string, 256)
+		for i := range all {
+			all[i] = fmt.Sprintf(`"%0*d"`, length, 1000*call+i)
+		}
+		return strings.Join(all, ",")
+	}
+	for name, head := range map[string]func(call int) string{
+		"addressees": func(call int) string { return `"to":[` + names(call, 200) + `],"kind":"mcp/request:tools/call:x"` },
+		"links": func(call int) string {
+			return `"to":["bob"],"correlation_id":[` + names(call, 200) + `],"kind":"mcp/request:tools/call:x"`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := requestCache{limit: calls}
+			before := heap()
+			for i := range calls {
+				frame := fmt.Appendf(nil, `{"protocol":"mcpx/v0.1","id":"%d","ts":"2026-01-02T03:04:05Z","from":"ann",%s,"payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}}`, i, head(i))
+				var e wire.Envelope
+				if _, err := d.Accept(&e, frame, "ann", fresh); err != nil {
+					t.Fatal(err)
+				}
+				r.add(&e, nil)
+			}
+			if grown := heap() - before; len(r.calls) != calls || grown > calls*most {
+				t.Errorf("%d calls take %d KiB, want %d at most", len(r.calls), grown>>10, calls*most>>10)
+			}
+			runtime.KeepAlive(&r)
+		})
 	}
 }

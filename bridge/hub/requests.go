@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -23,12 +24,19 @@ type call struct {
 	method, key string
 	rpcID       []byte   // nil if the request had none
 	to          string   // whom it was put to; "": whoever likes may answer
-	others      []string // and whom else
+	others      []uint64 // and whom else (see fingerprint): there may be hundreds
 	proposed    bool     // it is a proposal
 }
 
 // asks reports whether an answer of id to the call is wanted.
-func (c *call) asks(id string) bool { return c.to == "" || c.to == id || slices.Contains(c.others, id) }
+func (c *call) asks(id string) bool {
+	return c.to == "" || c.to == id || len(c.others) > 0 && slices.Contains(c.others, fingerprint(id))
+}
+
+var fingers = maphash.MakeSeed()
+
+// fingerprint stands for an id that may be long. Nobody outside can find two that have the same.
+func fingerprint(id string) uint64 { return maphash.String(fingers, id) }
 
 // A requestCache holds the latest requests and proposals of a topic (see order).
 type requestCache struct {
@@ -50,16 +58,21 @@ func (r *requestCache) add(e *wire.Envelope, members map[string]*Member) {
 	c := call{from: kept(e.From, members), method: e.Method, proposed: e.Kind == wire.Proposal}
 	if e.Kind == wire.Request {
 		c.rpcID = bytes.Clone(e.Message.Get(jsonrpc.ID))
-		for i, to := range e.To {
-			if to = kept(to, members); i == 0 {
-				c.to = to
-			} else {
-				c.others = append(c.others, to)
+		if len(e.To) > 0 {
+			c.to = kept(e.To[0], members)
+		}
+		if len(e.To) > 1 {
+			c.others = make([]uint64, len(e.To)-1)
+			for i, to := range e.To[1:] {
+				c.others[i] = fingerprint(to)
 			}
 		}
 	}
 	if len(e.Key) <= longKey {
 		c.key = e.Key
+	}
+	if len(e.To)+len(e.Corr) > 2 || len(e.Spelled) > longKey { // method and key may be parts of the frame's head
+		c.method, c.key = strings.Clone(c.method), strings.Clone(c.key)
 	}
 	q := requestKey{c.from, strings.Clone(e.ID)} // without the rest of the frame's head
 	if r.put(q.id, c) {
