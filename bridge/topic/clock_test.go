@@ -267,6 +267,7 @@ func TestPacing(t *testing.T) {
 			}
 		})
 	})
+	// A cancellation overtakes nothing that it may be about: what never arrived cannot be taken back.
 	t.Run("O38 the urgent overtake, progress never waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c counter
@@ -278,11 +279,36 @@ func TestPacing(t *testing.T) {
 				s.Send(class, fmt.Append(nil, class))
 			}
 			time.Sleep(time.Hour)
-			if got := strings.Join(c.take(), " "); got != "first 0 1 2 3 4" {
+			if got := strings.Join(c.take(), " "); got != "first 0 2 3 1 4" {
 				t.Errorf("the order was %s", got)
 			}
 		})
 	})
+	for class, what := range map[wire.Class]string{wire.Own: "a request", wire.Question: "a question"} {
+		t.Run("O38 "+what+" is not overtaken by what takes it back", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var c counter
+				g := &script{play: func(_ int, p *player) { p.say(welcomeD2("mew/v0.4")); c.hear(p) }}
+				s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
+				s.want("taken")
+				s.Send(wire.Reply, []byte("x"))
+				s.Send(class, []byte("asked"))
+				s.Send(wire.Cancellation, []byte("cancel"))
+				s.Send(wire.Notice, []byte("notice"))
+				time.Sleep(time.Hour)
+				if got := strings.Join(c.take(), " "); got != "x asked cancel notice" {
+					t.Errorf("the order was %s", got)
+				}
+				s.Send(wire.Reply, []byte("x"))
+				s.Send(wire.Notice, []byte("notice"))
+				s.Send(wire.Cancellation, []byte("cancel"))
+				time.Sleep(time.Hour)
+				if got := strings.Join(c.take(), " "); got != "x cancel notice" {
+					t.Errorf("with nothing to take back that waits, the order was %s", got)
+				}
+			})
+		})
+	}
 	t.Run("half of the burst is kept for answers", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c counter

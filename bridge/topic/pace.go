@@ -87,11 +87,25 @@ func (p *pacer) keep(c wire.Class, frame []byte) error {
 	if p.frames >= queueFrames || p.bytes+len(frame) > queueBytes {
 		return outbox.ErrFull
 	}
+	c = p.after(c)
 	p.waiting[c] = append(p.waiting[c], frame)
 	p.frames++
 	p.bytes += len(frame)
 	p.arm()
 	return nil
+}
+
+// after returns the class with which a frame waits. What takes something back stands behind all that it
+// may be about: whoever got it first would know nothing of that, and do it once it comes.
+func (p *pacer) after(c wire.Class) wire.Class {
+	if c == wire.Cancellation {
+		for _, later := range [...]wire.Class{wire.Own, wire.Question} {
+			if len(p.waiting[later]) > 0 {
+				return later
+			}
+		}
+	}
+	return c
 }
 
 // arm sets the timer for the next token.
