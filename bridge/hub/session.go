@@ -32,7 +32,8 @@ type Session struct {
 // Join seats a guest in the topic of that name. Whoever sat there under its id is cut, unless
 // that one came later ([ErrReplaced]). The welcome is the first frame its sink gets, before
 // Join returns. With an error there is no session; ctx bounds the wait for a log or a presence
-// that takes its time, those in memory never do.
+// that takes its time, those in memory never do. Where somebody here does not keep up with those
+// who come and go, they come one at a time, each up to 250 ms later.
 func (h *Hub) Join(ctx context.Context, topic string, who Guest) (*Session, error) {
 	t, err := h.open(topic)
 	if err != nil {
@@ -41,7 +42,7 @@ func (h *Hub) Join(ctx context.Context, topic string, who Guest) (*Session, erro
 	s := &Session{hub: h, topic: t, answer: make(chan error, 1), member: &Member{
 		ID: who.ID, Caps: who.Caps, Dialect: who.Dialect, sink: who.Sink, local: true, inline: who.Sink.Inline(), eased: make(chan struct{}, 1),
 	}}
-	h.presence.Take(s.seat(), who.Came, s)
+	t.pass(ctx, s.member.inline, func() { h.presence.Take(s.seat(), who.Came, s) })
 	select {
 	case err = <-s.answer:
 	case <-ctx.Done():

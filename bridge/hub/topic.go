@@ -49,6 +49,8 @@ type Topic struct {
 
 	awaited atomic.Pointer[Member] // who is likely to speak next; set by fanOut, taken by the next Flush
 
+	turnstile chan struct{} // see pass
+
 	mu        sync.Mutex // taken before the hub's, never after
 	closed    bool       // nobody is seated any more
 	byID      map[string]*Member
@@ -57,6 +59,7 @@ type Topic struct {
 	asked     requestCache
 	delivered deliveries
 	last      lastRequest
+	crowded   *Member // one who was half full when somebody came or went; taken by makeRoom
 }
 
 func newTopic(name string, s settings) *Topic {
@@ -64,6 +67,7 @@ func newTopic(name string, s settings) *Topic {
 		settings:  s,
 		name:      name,
 		byID:      map[string]*Member{},
+		turnstile: make(chan struct{}, 1),
 		past:      s.history(name),
 		asked:     requestCache{limit: rememberCalls},
 		delivered: deliveries{most: 2 * s.most},
@@ -225,6 +229,9 @@ func (t *Topic) vacate(m *Member) (cut []*Member) {
 	if t.last.member == m {
 		t.last = lastRequest{}
 	}
+	if t.crowded == m {
+		t.crowded = nil
+	}
 	return t.announce("leave", m)
 }
 
@@ -239,7 +246,9 @@ func (t *Topic) announce(event string, m *Member) (cut []*Member) {
 			f = o.Dialect.AppendPresence(nil, id, ts, event, m.participant())
 			said[o.Dialect] = f
 		}
-		t.queue(o, f, &cut)
+		if t.queue(o, f, &cut) == Crowded {
+			t.crowded = o
+		}
 	}
 	return cut
 }
