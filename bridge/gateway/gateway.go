@@ -104,6 +104,7 @@ type Gateway struct {
 	journal  journal
 	started  time.Time
 	tickets  atomic.Int64 // in the order in which those who want a seat came
+	unread   atomic.Int64 // bytes that wait for those who have left
 
 	open     context.Context // ends when the gateway closes
 	shut     context.CancelFunc

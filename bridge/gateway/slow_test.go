@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 )
@@ -108,5 +111,30 @@ func TestQueueLimits(t *testing.T) {
 				t.Fatalf("frame %d is %s", i, got)
 			}
 		}
+	})
+}
+
+// Who takes the same seat again and again and reads nothing has the gateway keep a welcome for each,
+// with all the history, for as long as it waits for a goodbye to be read: but only so many.
+func TestWhoCameAgainWithoutReadingFilledTheMemory(t *testing.T) {
+	bubble(t, func(t *testing.T, dial func(path, token string) *websocket.Conn, h *house) {
+		words := strings.Repeat("x", 4<<20-4<<10)
+		speaker := &guest{t: t, ws: dial("/ws?topic=t", h.mint("speaker", "t"))}
+		speaker.send(say("mcpx/v0.1", "long", "speaker", "", "chat", `{"text":"`+words+`"}`))
+		synctest.Wait()
+		before := heap()
+		const times = 64
+		for range times {
+			ws := dial("/v0/ws?topic=t", h.mint("again", "t"))
+			defer ws.Close()
+			if _, _, err := ws.NextReader(); err != nil { // it has its seat, and reads no more than how long the welcome is
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if grown := heap() - before; grown < len(words) || grown > times/2*len(words) {
+			t.Errorf("%d MiB are in use more than before, with %d welcomes of 4 MiB", grown>>20, times)
+		}
+		speaker.ws.Close()
 	})
 }

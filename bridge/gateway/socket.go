@@ -27,6 +27,7 @@ const (
 	easeTime    = 250 * time.Millisecond // a frame may hold up who says it, for a seat in this process or a log
 	drainTime   = 5 * time.Second
 	closeTime   = time.Second
+	mostUnread  = 64 << 20 // bytes that all who have left may keep for drainTime
 )
 
 // A socket is a session over a WebSocket. The goroutine of its HTTP request
@@ -230,7 +231,9 @@ func (s *socket) Inline() bool { return false }
 func (s *socket) WaitForRoom(context.Context) {}
 
 // finish says goodbye, gives the peer a while to read it, and closes the
-// connection. A peer that reads loses nothing that was put before.
+// connection. A peer that reads loses nothing that was put before, unless very much
+// waits for others that have left too: who takes his seat again and again, and reads
+// nothing, would have a welcome kept for each.
 func (s *socket) finish(why error, code int, reason string) {
 	defer s.g.crowd.gone(s.conn.Conn)
 	defer s.conn.Conn.Close()
@@ -240,6 +243,12 @@ func (s *socket) finish(why error, code int, reason string) {
 	s.out.Flush()
 	ctx, cancel := context.WithTimeout(s.g.drain, drainTime)
 	defer cancel()
+	if _, unread := s.out.Queued(); unread > smallFrame {
+		if s.g.unread.Add(int64(unread)) > mostUnread && s.g.open.Err() == nil { // nobody comes to a gateway that closes
+			cancel()
+		}
+		defer s.g.unread.Add(int64(-unread))
+	}
 	err := s.out.Close(ctx)
 	if _, byPeer := errors.AsType[*websocket.CloseError](why); err == nil && !byPeer && s.conn.closed {
 		s.awaitClose()
