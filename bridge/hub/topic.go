@@ -106,7 +106,7 @@ func (t *Topic) Idle() { t.handOn() }
 
 // joined seats a member, and answers its session.
 func (t *Topic) joined(e *Entry) {
-	cut, err := t.seat(e.Who)
+	cut, err := t.seat(e.Who, rehearse(&t.mu, t.past, e.Who))
 	if err == nil && e.Who.local {
 		t.count.Joins.Add(1)
 	}
@@ -121,7 +121,7 @@ func (t *Topic) joined(e *Entry) {
 // the last word on an id is never a leave (WIRE 1.5). Of two sessions the one whose lease has the
 // greater epoch is newer: the goroutine of the older one may come here later.
 // The welcome is the first frame m gets, and m is not told of its own coming.
-func (t *Topic) seat(m *Member) (cut []*Member, err error) {
+func (t *Topic) seat(m *Member, past rehearsal) (cut []*Member, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.byID[m.ID]
@@ -147,7 +147,7 @@ func (t *Topic) seat(m *Member) (cut []*Member, err error) {
 		cut = t.vacate(old)
 	}
 	m.state = seated
-	t.queue(m, t.welcome(m), &cut)
+	t.queue(m, t.welcome(m, past), &cut)
 	cut = append(cut, t.announce("join", m)...)
 	t.byID[m.ID] = m
 	t.members = append(slices.Clip(t.members), m)
@@ -254,7 +254,7 @@ func (t *Topic) announce(event string, m *Member) (cut []*Member) {
 }
 
 // welcome returns the first frame for m. The caller holds t.mu.
-func (t *Topic) welcome(m *Member) []byte {
+func (t *Topic) welcome(m *Member, rehearsed rehearsal) []byte {
 	w := wire.Welcome{You: m.participant()}
 	for _, o := range t.members {
 		w.Peers = append(w.Peers, o.participant())
@@ -262,7 +262,7 @@ func (t *Topic) welcome(m *Member) []byte {
 	var past [][]byte
 	if m.Dialect.TellsHistory() {
 		entries, _ := t.past.Before("", 0) // what is lacking has no word in a welcome
-		past = spelled(entries, m.Dialect)
+		past = rehearsed.told(entries, m)
 		slices.Reverse(past)
 	}
 	return m.Dialect.AppendWelcome(nil, uuid.NewString(), wire.Stamp(time.Now()), t.name, w, past)
