@@ -105,6 +105,7 @@ type Gateway struct {
 	started  time.Time
 	tickets  atomic.Int64 // in the order in which those who want a seat came
 	unread   atomic.Int64 // bytes that wait for those who have left
+	telling  sync.Map     // ids of those to whom a history is on its way over REST
 
 	open     context.Context // ends when the gateway closes
 	shut     context.CancelFunc

@@ -1,10 +1,17 @@
 package gateway_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/gateway"
 )
@@ -112,4 +119,52 @@ func TestHistoryOutlivesTheLastOne(t *testing.T) {
 	if ids, _ := envelopes(t, again.read()); len(ids) != 1 || ids[0] != "kept" {
 		t.Errorf("the welcome holds %v", ids)
 	}
+}
+
+// Who asks for the history again and again and does not read it has the gateway keep one answer, and
+// is told so; once he has read it, or left it, he gets the next one.
+func TestEachHistoryThatNobodyReadWasKept(t *testing.T) {
+	bubble(t, func(t *testing.T, dial func(path, token string) *websocket.Conn, h *house) {
+		words := strings.Repeat("x", 4<<20-4<<10)
+		speaker := &guest{t: t, ws: dial("/ws?topic=t", h.mint("speaker", "t"))}
+		defer speaker.ws.Close()
+		speaker.send(say("mcpx/v0.1", "long", "speaker", "", "chat", `{"text":"`+words+`"}`))
+		synctest.Wait()
+		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		s, served := h.Server(), make(chan error)
+		go func() { served <- s.Serve(l) }()
+		defer func() {
+			s.Close()
+			<-served
+		}()
+		request := "GET /v0/topics/t/history HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.mint("reader", "t") + "\r\n\r\n"
+		ask := func() net.Conn {
+			conn, _ := l.dial(context.Background(), "", "")
+			io.WriteString(conn, request)
+			synctest.Wait()
+			return conn
+		}
+		status := func(conn net.Conn) string {
+			line, _ := bufio.NewReader(conn).ReadString('\n')
+			return strings.TrimSpace(line)
+		}
+		first, before := ask(), heap()
+		for range 31 {
+			conn := ask()
+			if got := status(conn); got != "HTTP/1.1 429 Too Many Requests" {
+				t.Errorf("the next one is answered with %s", got)
+			}
+			defer conn.Close()
+		}
+		if grown := heap() - before; grown > 2*len(words) {
+			t.Errorf("31 more answers take %d MiB", grown>>20)
+		}
+		first.Close()
+		synctest.Wait()
+		again := ask()
+		defer again.Close()
+		if got := status(again); got != "HTTP/1.1 200 OK" {
+			t.Errorf("once that was left, the next one is answered with %s", got)
+		}
+	})
 }

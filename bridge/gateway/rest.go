@@ -102,13 +102,20 @@ func (d routes) listed(m *hub.Member) someone {
 }
 
 // history returns what was said lately, newest first, as frames of the dialect
-// of these routes.
+// of these routes. Nobody gets two at a time: each is megabytes, for as long as its
+// reader takes.
 func (d routes) history(w http.ResponseWriter, r *http.Request) {
 	name, q := r.PathValue("topic"), r.URL.Query()
-	if _, status, why := d.enter(r, name); status != 0 {
+	p, status, why := d.enter(r, name)
+	if status != 0 {
 		refuse(w, status, why)
 		return
 	}
+	if _, another := d.telling.LoadOrStore(p.id, true); another {
+		refuse(w, http.StatusTooManyRequests, "another history is on its way to "+p.id)
+		return
+	}
+	defer d.telling.Delete(p.id)
 	limit := 100
 	if q.Has("limit") {
 		n, err := strconv.Atoi(q.Get("limit"))
