@@ -35,6 +35,11 @@ rules:
 rules:
   allow allow t (line 3): the tool is t
 `},
+		{load(t, `{default: ask, rules: [{deny: t, args: {u: {glob: "**/*.pem"}}}]}`).Decide(call(`{"u":"file:///srv/a.pem?x"}`), nil), `DENY: t from agent
+  because of deny t (line 1): args.u "file:///srv/a.pem?x" glob **/*.pem: cannot be told, not every program takes it for the same URL
+rules:
+  deny  deny t (line 1): args.u "file:///srv/a.pem?x" glob **/*.pem: cannot be told, not every program takes it for the same URL
+`},
 		{at("x", "read_file", `{"path":"/home/a/.ssh/id"}`), `DENY: read_file from x
   because of never-secrets (line 19): tool read_file fits *; args.path "/home/a/.ssh/id" glob **/.ssh/** or **/.env*: yes
   the caller is told: Credential files are off limits; ask for the value by name.

@@ -118,6 +118,9 @@ func TestWarnings(t *testing.T) {
 
 		{"default: ask\nrules:\n- {allow: read_file, args: {path: {regex: '/home/u/safe.*'}}}", `line 3: args.path regex: "/home/u/safe.*" looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths`},
 		{"default: ask\nrules:\n- {deny: read_file, args: {path: {regex: secret}}}", `"secret" has to fit the whole value, so it fits only itself; write .*secret.* for a value that contains it`},
+		{"default: ask\nrules:\n- {allow: read_file, args: {path: {under: 'https://a.example/docs'}}}", `line 3: args.path under: "https://a.example/docs" is compared as paths are, letter by letter; host compares hosts, however they are written`},
+		{"default: ask\nrules:\n- {deny: read_file, args: {path: {glob: ['HTTP://a.example/**']}}}", `line 3: args.path glob: "HTTP://a.example/**" is compared as paths are`},
+		{"default: ask\nrules:\n- {deny: read_file, args: {path: {glob: ['file:///etc/**', 'note://*/a']}}}", ""},
 		{"default: ask\nrules:\n- {allow: read_file, when: 'args.path.startsWith(\"/srv\")'}", "line 3: when: startsWith is no way to compare paths"},
 	} {
 		got := strings.Join(load(t, c.text).Warnings(tools), "\n")

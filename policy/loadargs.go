@@ -87,8 +87,16 @@ func textsTest[P pattern](longest int, one func(l *loader, v item, what string) 
 	}
 }
 
+// likeHost doubts a path that is the URL of a host.
+func (l *loader) likeHost(v item, what string) {
+	if scheme, _, is := strings.Cut(v.text, "://"); is && defaultPorts[strings.ToLower(scheme)] != "" {
+		l.warn(v, "%s: %q is compared as paths are, letter by letter; host compares hosts, however they are written", what, v.text)
+	}
+}
+
 func (l *loader) directory(v item, what string) directory {
 	d := newDirectory(v.text)
+	l.likeHost(v, what)
 	switch {
 	case strings.ContainsAny(v.text, "*?"):
 		l.wrong(v, "patterns are for glob", "%s: %q is a directory by its plain name", what, v.text)
@@ -100,6 +108,7 @@ func (l *loader) directory(v item, what string) directory {
 
 func (l *loader) glob(v item, what string) glob {
 	g := newGlob(v.text)
+	l.likeHost(v, what)
 	odd := slices.ContainsFunc(strings.Split(v.text, "/"), func(name string) bool {
 		return name == "." || name == ".." || name != "**" && strings.Contains(name, "**")
 	})

@@ -64,6 +64,50 @@ func homeOf(s string) place {
 	return p
 }
 
+// urlStart is how a URL begins. Of what browsers know they miss no slash.
+var urlStart = lazily(`(?i)^([a-z][a-z0-9+.-]{1,30}:/|(file|ftp|https?|wss?):)`)
+
+// mayBeURL is a quick look; what stands behind one letter is a drive's.
+func mayBeURL(s string) bool { return strings.IndexByte(s, ':') > 1 }
+
+// urlOf takes a URL for what those may who follow it, written as a path is that begins with
+// its scheme: it ends at ? and #, has no line breaks and tabs in it, nobody climbs over its
+// host, a user is no part of that, and many who read a file do not look at its host.
+func urlOf(s string) (p place, is bool) {
+	s = strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\r' || r == '\n' {
+			return -1
+		}
+		return r
+	}, strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }))
+	if !urlStart().MatchString(s) {
+		return place{}, false
+	}
+	scheme, rest, _ := strings.Cut(s, ":")
+	scheme = strings.ToLower(scheme)
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	names := []string{scheme + ":"}
+	if scheme != "file" {
+		host, behind, _ := strings.Cut(strings.TrimLeft(rest, "/"), "/")
+		names, rest = append(names, host[strings.LastIndexByte(host, '@')+1:]), behind
+	} else if after, has := strings.CutPrefix(rest, "//"); has {
+		_, rest, _ = strings.Cut(after, "/")
+	}
+	return place{"", append(names, segments(path.Clean("/"+rest))...)}, true
+}
+
+// schemed reports whether what looks like a relative path begins with the scheme of a URL.
+func (p place) schemed() bool {
+	return p.root == "" && len(p.segments) > 0 && strings.HasSuffix(p.segments[0], ":")
+}
+
+// beginsWith reports whether two places begin at the same one, so that they can be compared.
+func (p place) beginsWith(other place) bool {
+	return p.root == other.root && p.schemed() == other.schemed()
+}
+
 func segments(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, "/"), func(name string) bool { return name == "" || name == "." })
 }
@@ -186,16 +230,27 @@ func matchSegments(pattern, names []string) bool {
 type readings struct {
 	exact, folded []place
 	bytes         int // of all of them
+	url           bool
 	unsure        bool
 }
 
-// pathWork is what it takes to take a path apart and to fold its names.
+func (r *readings) add(p place, bytes int) {
+	r.exact, r.folded = append(r.exact, p), append(r.folded, p.fold())
+	r.bytes += bytes
+}
+
+// pathWork is what it takes to take a path apart and to fold its names, twice where it may
+// be a URL too.
 func pathWork(s string) int {
 	names := 1 + strings.Count(s, "/") + strings.Count(s, `\`)
+	work := 500 + 300*len(s) + 3000*names
 	if simple(s) {
-		return 500 + 20*len(s) + 80*names
+		work = 500 + 20*len(s) + 80*names
 	}
-	return 500 + 300*len(s) + 3000*names
+	if mayBeURL(s) {
+		work *= 2
+	}
+	return work
 }
 
 // leadsElsewhere reports whether a path is another one to who brings characters into

@@ -96,6 +96,22 @@ func TestUnder(t *testing.T) {
 		{"~bob", "~eve/x", "unclear"},
 		{"~", "~", "yes"},
 
+		// A URL is no path: nothing climbs over its host, and programs differ about the rest.
+		{"https://example.com/docs", "https://example.com/docs/a", "yes"},
+		{"https://example.com/docs", "https://example.com/docs/../x", "no"},
+		{"https://example.com/docs", "https://evil.com/../example.com/docs/x", "unclear"},
+		{"https://example.com/docs", "https:///evil.com/../example.com/docs/x", "unclear"},
+		{"https://example.com/docs", "https://evil.com\\..\\example.com/docs/x", "unclear"},
+		{"https://example.com/docs", "https:example.com/docs/x", "unclear"},
+		{"https://example.com/docs", "https://me@example.com/docs/x", "unclear"},
+		{"https://example.com/docs", "https://EXAMPLE.com/docs/x", "unclear"},
+		{"https://example.com/docs", "https://example.com@evil.com/docs/x", "no"},
+		{"file:///srv/docs", "file:///srv/docs/a", "yes"},
+		{"file:///srv/docs", "file:/srv/docs/a", "yes"},
+		{".", "file:///etc/passwd", "unclear"},
+		{".", "https://evil.com/x", "unclear"},
+		{".", "note:today.md", "yes"},
+
 		{`C:\Users\me`, `C:\Users\me\a`, "yes"},
 		{`C:\Users\me`, `c:/users/ME/a`, "yes"},
 		{`C:\Users\me`, `C:\Users\me.\a`, "yes"},
@@ -162,6 +178,27 @@ func TestGlob(t *testing.T) {
 		{"C:/Users/*/docs/**", `c:\users\me\DOCS\a`, "yes"},
 		{"**", "/anything", "yes"},
 		{"**", "", "yes"},
+		{"*.md", "note:today.md", "yes"},
+
+		// What a URL leads to ends at ? and #, and has no line breaks and tabs in it.
+		{"file:///srv/docs/**", "file:///srv/docs/a", "yes"},
+		{"file:///srv/docs/**", "file:///etc/passwd?/../../srv/docs/x", "unclear"},
+		{"file:///srv/docs/**", "file:///etc/passwd#/../../srv/docs/x", "unclear"},
+		{"file:///srv/docs/**", "file:/etc/passwd?/../../srv/docs/x", "unclear"},
+		{"file:///srv/docs/**", "file:///etc/passwd%3f/../../srv/docs/x", "unclear"},
+		{"file:///etc/**", "file://localhost/etc/passwd", "unclear"},
+		{"file:///etc/**", "file://elsewhere/etc/passwd", "unclear"},
+		{"file:///etc/**", "file:etc/passwd", "unclear"},
+		{"file:///etc/**", "FILE:///etc/passwd", "unclear"},
+		{"file:///etc/**", "\x01file:///etc/passwd", "unclear"},
+		{"**/*.pem", "file:///srv/key.pem?x", "unclear"},
+		{"**/*.pem", "file:///srv/key.pem#x", "unclear"},
+		{"**/.env", "file:///srv/.e\tnv", "unclear"},
+		{"**/.env", "https://x.example/?q=1", "no"},
+		{"https://example.com/docs/**", "https://evil.com/../example.com/docs/x", "unclear"},
+		{"https://example.com/docs/**", "https://example.com/docs/a?b=1", "yes"},
+		{"https://evil.com/**", "https://me@evil.com/x", "unclear"},
+		{"https://evil.com/**", "https:evil.com/x", "unclear"},
 	} {
 		t.Run(c.pattern+" "+c.path, func(t *testing.T) {
 			expect(t, "args: {p: {glob: '"+c.pattern+"'}}", call(`{"p":`+quoted(c.path)+`}`), c.want)

@@ -8,6 +8,7 @@ import (
 var (
 	errElsewhere = errors.New("it begins elsewhere, so the two cannot be compared")
 	errTwoWays   = errors.New("not every system takes it for the same path")
+	errTwoURLs   = errors.New("not every program takes it for the same URL")
 )
 
 // readingsOf returns the readings of a value as a path, nil if that is too much work.
@@ -21,9 +22,13 @@ func (j *judgement) readingsOf(v *value) *readings {
 		if work := pathWork(s); !j.spend(work) {
 			return nil
 		}
-		p := placeOf(s)
-		r.exact, r.folded = append(r.exact, p), append(r.folded, p.fold())
-		r.bytes += len(s)
+		r.add(placeOf(s), len(s))
+		if mayBeURL(s) {
+			if u, is := urlOf(s); is {
+				r.add(u, len(s))
+				r.url = true
+			}
+		}
 		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)
 	}
 	if j.paths == nil {
@@ -48,8 +53,10 @@ func comparePaths(j *judgement, v *value, work int, holds func(p place, folded b
 		answers[m] = true
 		alike = alike || m == No && holds(all.folded[i], true) != No
 	}
-	switch {
-	case answers[Yes] && answers[No], all.unsure, alike:
+	switch differ := answers[Yes] && answers[No] || all.unsure || alike; {
+	case differ && all.url:
+		return Unclear, errTwoURLs
+	case differ:
 		return Unclear, errTwoWays
 	case answers[Unclear]:
 		return Unclear, errElsewhere
@@ -73,7 +80,7 @@ func (d directory) holds(j *judgement, v *value, _ side) (Match, error) {
 		if folded {
 			base = d.folded
 		}
-		if p.root != base.root {
+		if !p.beginsWith(base) {
 			return Unclear
 		}
 		return matchIf(base.holds(p))
@@ -99,7 +106,7 @@ func (g glob) holds(j *judgement, v *value, _ side) (Match, error) {
 		if folded {
 			pattern = g.folded
 		}
-		if !g.anywhere && p.root != pattern.root {
+		if !g.anywhere && !p.beginsWith(pattern) {
 			return Unclear
 		}
 		return matchIf(matchSegments(pattern.segments, p.segments))

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"net/url"
 	"path"
 	"strings"
 	"testing"
@@ -28,6 +29,29 @@ func FuzzUnder(f *testing.F) {
 			if at := path.Clean(reading); at != "/srv/docs" && !strings.HasPrefix(at, "/srv/docs/") {
 				t.Errorf("%q passes, and leads to %s", s, at)
 			}
+		}
+	})
+}
+
+// What a rule lets through as a URL below another one is there, to whoever reads URLs.
+func FuzzUnderURL(f *testing.F) {
+	p := load(f, `{default: deny, rules: [{allow: read, args: {url: {under: ["file:///srv/docs", "https://a.example/docs"]}}}]}`)
+	for _, s := range []string{"file:///srv/docs/a", "file:/srv/docs/a", "file://h/srv/docs/../x", "file:///etc/x?/../../srv/docs/a", "file:///etc/x#/../../srv/docs/a", "FILE:srv/docs",
+		"https://a.example/docs/a?b#c", "https://b.example/../a.example/docs/x", "https:///b.example/../a.example/docs", "https://u:p@a.example/docs", "https://a.example/%2e%2e/docs\t/..", "https:a.example/docs", `https:\\a.example\docs\..`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c := call(`{"url":` + quoted(s) + `}`)
+		c.Tool = "read"
+		if d := p.Decide(c, nil); d.Verdict != policy.Allow {
+			return
+		}
+		u, err := url.Parse(strings.ToValidUTF8(s, "\ufffd"))
+		if err != nil || u.Host == "" && u.Scheme != "file" { // which leads nowhere
+			return
+		}
+		if at := u.Scheme + "://" + strings.ToLower(u.Host) + path.Clean("/"+u.Path); !strings.HasPrefix(at+"/", "file:///srv/docs/") && !strings.HasPrefix(at+"/", "https://a.example/docs/") {
+			t.Errorf("%q passes, and leads to %s", s, at)
 		}
 	})
 }
