@@ -223,7 +223,8 @@ type Grant struct {
 	Unverified bool   `json:"-"` // nobody there vouches for who the caller is
 	Beside     []byte `json:"-"` // what stood beside Args, canonical; nil for nothing
 
-	key [32]byte
+	key  [32]byte
+	ends time.Time // Until, as a clock shows it that nobody sets; zero of what an earlier run had remembered
 
 	of     *plan.Plan // what its Args say; nil but for a plan, as the next two
 	prints []string   // of the tool of each item

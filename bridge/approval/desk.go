@@ -165,8 +165,9 @@ func (d *Desk) Begin(now time.Time, s *Settled) (Grant, bool) {
 		tools = append(tools, i.Tool)
 	}
 	g := &Grant{ID: s.Digest.Short(), Keep: KeepPlan, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: strings.Join(tools, ", "), Topic: q.Topic, Gateway: q.Gateway,
-		Server: q.Server, Dir: q.Dir, Command: q.Command, Args: Canonical(s.Args), By: s.By, Made: now, Until: now.Add(of.For), Rules: q.Terms.Rules,
+		Server: q.Server, Dir: q.Dir, Command: q.Command, Args: Canonical(s.Args), By: s.By, Rules: q.Terms.Rules,
 		Uses: of.Uses(), of: of, prints: q.Prints, left: of.Uses()}
+	g.begin(now, of.For)
 	d.grants = append(d.grants, g)
 	return g.copied(), true
 }

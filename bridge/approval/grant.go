@@ -100,7 +100,7 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	}
 	q := &p.q
 	g := &Grant{ID: p.first.Short(), Keep: keep, Caller: q.Caller, Via: q.Via, Method: q.Method, Tool: q.Tool, Proposer: q.Proposer, Topic: q.Topic, Gateway: q.Gateway, Server: q.Server, Dir: q.Dir, Command: q.Command, Unverified: q.Unverified, Fingerprint: q.Fingerprint,
-		Args: Canonical(q.Args), By: p.who(agreed), Made: d.now, Rules: q.Terms.Rules, key: p.key}
+		Args: Canonical(q.Args), By: p.who(agreed), Rules: q.Terms.Rules, key: p.key}
 	if len(q.Beside) > 0 {
 		g.Beside = Canonical(q.Beside)
 	}
@@ -110,12 +110,35 @@ func (d *Desk) grantFor(p *pending) *Grant {
 	if keep == "always" && !g.lasts() {
 		g.Keep = "session"
 	}
-	g.Until = d.now.Add(d.o.Session)
+	lasts := d.o.Session
 	if g.Keep == "always" {
-		g.Until = d.now.Add(d.o.Always)
+		lasts = d.o.Always
 	}
+	g.begin(d.now, lasts)
 	d.grants = append(d.grants, g)
 	return g
+}
+
+// begin has a grant count for so long. What people read of it, and a later run, is the time
+// of day.
+func (g *Grant) begin(now time.Time, lasts time.Duration) {
+	g.ends = now.Add(lasts)
+	g.Made, g.Until = now.Round(0), g.ends.Round(0)
+}
+
+// over reports whether the time of a grant is up by either clock: that of the day may be put
+// back, and the other stands still while the machine sleeps.
+func (g *Grant) over(now time.Time) bool {
+	return !g.Until.After(now) || !g.ends.IsZero() && !g.ends.After(now)
+}
+
+// maxAhead is how far the clock of an earlier run may have been ahead of ours.
+const maxAhead = 15 * time.Minute
+
+// fromLater reports whether an earlier run says that it made a grant at a time that has not
+// come yet. Its clock was wrong, or ours is, and so nobody can say how long it still counts.
+func (g *Grant) fromLater(now time.Time) bool {
+	return g.ends.IsZero() && g.Made.After(now.Add(maxAhead))
 }
 
 // restore takes over what an earlier run had remembered.
@@ -130,6 +153,7 @@ func (d *Desk) restore(kept []Grant) {
 const (
 	otherServer  = "server_changed" // another command, or the same in another directory
 	othersDecide = "others_decide"  // those who agreed then are not enough now
+	madeLater    = "made_later"     // some clock was wrong
 )
 
 // granted finds what lets a call run unasked, nil if nothing does. The tool must
@@ -148,6 +172,8 @@ func (d *Desk) granted(p *pending) *agreement {
 		case g.key != p.key || !g.inThisRoom(&p.q) || g.Proposer != p.q.Proposer:
 		case !g.ofThisServer(&p.q):
 			p.unused, p.unusedWhy = g, otherServer
+		case g.fromLater(d.now):
+			p.unused, p.unusedWhy = g, madeLater
 		case g.Fingerprint != p.q.Fingerprint:
 			p.unused, p.unusedWhy = g, ToolChanged
 		case t.Confirm != "", !slices.Contains(t.Remember, g.Keep):
@@ -234,7 +260,7 @@ func (d *Desk) useGrant(a *agreement, reason string) {
 }
 
 func (d *Desk) endOldGrants() {
-	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return !g.Until.After(d.now) || g.done() })
+	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.over(d.now) || g.done() })
 }
 
 // endGrants ends what was granted for the session of somebody who has left.
@@ -245,7 +271,7 @@ func (d *Desk) endGrants(caller string) {
 // Grants are those in force, oldest first. They are copies.
 func (d *Desk) Grants(now time.Time) (all []Grant) {
 	for _, g := range d.grants {
-		if g.Until.After(now) && !g.done() {
+		if !g.over(now) && !g.done() {
 			all = append(all, g.copied())
 		}
 	}

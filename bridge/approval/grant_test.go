@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/plan"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -220,6 +221,60 @@ func TestGrantsOfAnEarlierRun(t *testing.T) {
 		t.Fatal("it cannot be taken back")
 	}
 	s.wantPending(s.open(rememberable("alice")))
+}
+
+// The clock of a process stands still while the machine sleeps, and that of the day may be
+// put back: a yes is over by whichever says so first, and what others read of it is the time
+// of day.
+func TestAYesIsOverByEitherClock(t *testing.T) {
+	now := time.Now()
+	slept := Grant{Until: now.Add(-time.Second).Round(0), ends: now.Add(7 * time.Hour)}
+	putBack := Grant{Until: now.Add(7 * time.Hour).Round(0), ends: now.Add(-time.Second)}
+	counts := Grant{Until: now.Add(time.Hour).Round(0), ends: now.Add(time.Hour)}
+	if !slept.over(now) || !putBack.over(now) || counts.over(now) {
+		t.Errorf("slept: %t, put back: %t, neither: %t", slept.over(now), putBack.over(now), counts.over(now))
+	}
+
+	s := newStage(t, Options{})
+	s.now = now
+	s.open(rememberable("alice"))
+	s.says("alice", keeps("session"))
+	made := s.wantEnd(Allowed, "").Made
+	ahead := writeFile("alice")
+	ahead.Method, ahead.Tool, ahead.Prints, ahead.Args = plan.Method, "", []string{"f1"}, []byte(`{"items":[{"tool":"build","uses":3}],"seconds":60}`)
+	s.open(ahead)
+	s.says("alice", approves)
+	e := s.wantEnd(Allowed, "")
+	planned, began := s.d.Begin(s.now, &e)
+	if !began {
+		t.Fatal("the plan does not count")
+	}
+	for what, g := range map[string]Grant{"a yes": *made, "a plan": planned} {
+		if g.Until != g.Until.Round(0) || g.Made != g.Made.Round(0) {
+			t.Errorf("%s is from %v to %v", what, g.Made, g.Until)
+		}
+	}
+}
+
+// What was made by a clock that was a year ahead would count for a year too long.
+func TestAYesFromATimeThatHasNotCome(t *testing.T) {
+	for ahead, counts := range map[time.Duration]bool{-time.Hour: true, 10 * time.Minute: true, 20 * time.Minute: false, 365 * 24 * time.Hour: false} {
+		first := newStage(t, Options{})
+		first.now = began.Add(ahead)
+		first.open(rememberable("alice"))
+		first.says("alice", keeps("always"))
+		kept, err := ReadGrants("grants", fileOf(t, *first.wantEnd(Allowed, "").Made))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newStage(t, Options{Grants: kept})
+		id := s.open(rememberable("alice"))
+		_, asked := s.d.pending[id]
+		n, noted := last(s, func(n Noted) bool { return n.Event == record.GrantUnused })
+		if asked == counts || noted == counts || noted && n.Reason != madeLater {
+			t.Errorf("made %v after now: asked %t, noted %t %q", ahead, asked, noted, n.Reason)
+		}
+	}
 }
 
 func holds(g Grant, q *Question) bool { return g.inThisRoom(q) && g.ofThisServer(q) }
