@@ -75,18 +75,19 @@ func (f *Found) Row() []string {
 		f.Made.Local().Format(time.DateTime), f.Until.Local().Format(time.DateTime), inbox.Names(f.By)}
 }
 
-// Named are those whose ids begin with what is named, one each; all are found before the caller
-// takes back the first.
+// Named are those whose ids begin with what is named, one each, wherever that counts: bridges of
+// one id, in several topics, remember the same. All are found before the caller takes back the first.
 func Named(all []Found, prefixes []string) (chosen []Found, err error) {
 	for _, prefix := range prefixes {
-		n := len(chosen)
+		different := map[[2]string]bool{}
 		for _, g := range all {
 			if strings.HasPrefix(g.ID, prefix) {
 				chosen = append(chosen, g)
+				different[[2]string{g.Bridge, g.ID}] = true
 			}
 		}
-		if found := len(chosen) - n; found != 1 || prefix == "" {
-			return nil, fault.New(fault.Failed, "mcpx-bridge grants list lists them", "%d remembered answers have an id that begins with %q", found, prefix)
+		if len(different) != 1 || prefix == "" {
+			return nil, fault.New(fault.Failed, "mcpx-bridge grants list lists them", "%d remembered answers have an id that begins with %q", len(different), prefix)
 		}
 	}
 	return chosen, nil
