@@ -36,7 +36,16 @@ func (t toolClause) holds(j *judgement, _ side) (Match, string) {
 // methodClause names methods. A rule without one is about tools/call alone.
 type methodClause struct{ globs }
 
-const toolsCall = "tools/call"
+// The methods whose calls have a name.
+const (
+	toolsCall  = "tools/call"
+	promptsGet = "prompts/get"
+)
+
+// methodsOfMCP are those that rules can be about, and the one that is ours.
+var methodsOfMCP = append([]string{toolsCall, promptsGet, "completion/complete", "logging/setLevel", "subscriptions/listen",
+	"resources/read", "resources/subscribe", "resources/unsubscribe",
+	"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "tasks/update", "mcpx/plan"}, passing...)
 
 func (m methodClause) holds(j *judgement, _ side) (Match, string) {
 	if m.globs == nil && j.Method == toolsCall {

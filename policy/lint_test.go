@@ -118,6 +118,15 @@ func TestWarnings(t *testing.T) {
 
 		{"default: ask\nrules:\n- {allow: read_file, args: {path: {regex: '/home/u/safe.*'}}}", `line 3: args.path regex: "/home/u/safe.*" looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths`},
 		{"default: ask\nrules:\n- {deny: read_file, args: {path: {regex: secret}}}", `"secret" has to fit the whole value, so it fits only itself; write .*secret.* for a value that contains it`},
+		{"default: ask\nrules:\n- {deny: ['secret_*'], methods: [resources/read, prompts/get]}", `line 3: a rule about secret_* never applies to resources/read: what is no tool or prompt has no name, and only * fits that`},
+		{"default: ask\nrules:\n- {deny: ['secret_*', '?*'], methods: 'tasks/*'}", `never applies to tasks/*: what`},
+		{"default: ask\nrules:\n- {deny: ['secret_*'], methods: ['*/call', 'prompts/*', 'x/*', prompts/get]}", `never applies to x/*: what`},
+		{"default: ask\nrules:\n- {deny: ['secret_*', '*'], methods: [resources/read, mcpx/plan]}\n- {deny: ['secret_*'], methods: ['*', tools/call, prompts/get]}", ""},
+		{"default: ask\nrules:\n- {deny: '*', methods: [resource/read]}", `line 3: methods: "resource/read" is no method of MCP; did you mean resources/read?`},
+		{"default: ask\nrules:\n- {deny: 'read_*', methods: [tool/call]}", `line 3: methods: "tool/call" is no method of MCP; did you mean tools/call?`},
+		{"default: ask\nrules:\n- {deny: '*', methods: '*', except: {methods: Prompts/Get}}", `did you mean prompts/get?`},
+		{"default: ask\nrules:\n- {deny: '*', methods: ['resource/*', 'vendor.example/read', logging/setLevel, server/discover, subscriptions/listen]}", ""},
+
 		{"default: ask\nrules:\n- {allow: read_file, args: {path: {under: 'https://a.example/docs'}}}", `line 3: args.path under: "https://a.example/docs" is compared as paths are, letter by letter; host compares hosts, however they are written`},
 		{"default: ask\nrules:\n- {deny: read_file, args: {path: {glob: ['HTTP://a.example/**']}}}", `line 3: args.path glob: "HTTP://a.example/**" is compared as paths are`},
 		{"default: ask\nrules:\n- {deny: read_file, args: {path: {glob: ['file:///etc/**', 'note://*/a']}}}", ""},

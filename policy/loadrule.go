@@ -39,6 +39,7 @@ func (l *loader) rule(at item) {
 		return
 	}
 	l.fitting(at, r)
+	l.nameless(at, r.tools, parts.method)
 	r.where = append(condition{parts.method, newToolClause(r.tools)}, parts.rest...)
 	r.plain = len(parts.rest)+len(r.except) == 0 && parts.method.globs == nil && r.limit == nil
 	r.said, r.core = l.saying(at), l.saying(at, "except")
@@ -85,7 +86,7 @@ func (l *loader) conditions(c *clauses, inRule bool) map[string]func(item) {
 		"until": func(v item) { c.add(l.until(v)) },
 	}
 	known["methods"] = func(v item) {
-		m := methodClause{l.globs(v, "methods")}
+		m := l.methods(v)
 		if inRule {
 			c.method = m
 		} else {
@@ -144,6 +145,32 @@ func (l *loader) globs(at item, what string) (all globs) {
 		all = append(all, v.text)
 	}
 	return all
+}
+
+// methods doubts what is nearly a method of MCP: a server may have others.
+func (l *loader) methods(at item) methodClause {
+	all := l.globs(at, "methods")
+	for _, method := range all {
+		if strings.ContainsAny(method, "*?") || len(method) > 64 || slices.Contains(methodsOfMCP, method) {
+			continue
+		}
+		if hint := Meant(method, methodsOfMCP); hint != "" {
+			l.warn(at, "methods: %q is no method of MCP; %s", method, hint)
+		}
+	}
+	return methodClause{all}
+}
+
+// nameless warns of methods whose calls have no name, in a rule about names.
+func (l *loader) nameless(at item, tools globs, m methodClause) {
+	if _, every := tools.match(""); every {
+		return
+	}
+	for _, method := range m.globs {
+		if !match(method, toolsCall) && !match(method, promptsGet) {
+			l.warn(at, "a rule about %s never applies to %s: what is no tool or prompt has no name, and only * fits that", tools, method)
+		}
+	}
 }
 
 func (l *loader) from(at item) (c callerClause) {

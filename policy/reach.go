@@ -41,7 +41,7 @@ var reachWords = [...]string{Deny: "denied", Ask: "asked about", Allow: "allowed
 func (r *rule) names(method string) bool {
 	_, named := r.where[0].(methodClause).match(method)
 	_, nameless := r.tools.match("")
-	return named && (nameless || method == "prompts/get")
+	return named && (nameless || method == promptsGet)
 }
 
 // always reports whether a rule that names a method holds for each request for it.
