@@ -118,6 +118,9 @@ func TestWarnings(t *testing.T) {
 
 		{"default: ask\nrules:\n- {allow: read_file, args: {path: {regex: '/home/u/safe.*'}}}", `line 3: args.path regex: "/home/u/safe.*" looks like a path prefix, which lets /dir-evil and /dir/../x through; under compares paths`},
 		{"default: ask\nrules:\n- {deny: read_file, args: {path: {regex: secret}}}", `"secret" has to fit the whole value, so it fits only itself; write .*secret.* for a value that contains it`},
+		{"default: ask\napprovers: {ops: [a1, opsy], db: [a1]}\nrules:\n- {allow: read_file, from: [a1, opz]}", `line 4: from: "opz" is no group, and is taken for a participant's id; did you mean ops?`},
+		{"default: ask\napprovers: {ops: [a1, opsy], db: [a1]}\nrules:\n- {allow: read_file, except: {from: Ops}}", "did you mean ops?"},
+		{"default: ask\napprovers: {ops: [a1, opsy], db: [a1]}\nrules:\n- {allow: read_file, from: [ops, opsy, dc, 'op*', a2, locl]}", ""},
 		{"default: ask\nrules:\n- {deny: ['secret_*'], methods: [resources/read, prompts/get]}", `line 3: a rule about secret_* never applies to resources/read: what is no tool or prompt has no name, and only * fits that`},
 		{"default: ask\nrules:\n- {deny: ['secret_*', '?*'], methods: 'tasks/*'}", `never applies to tasks/*: what`},
 		{"default: ask\nrules:\n- {deny: ['secret_*'], methods: ['*/call', 'prompts/*', 'x/*', prompts/get]}", `never applies to x/*: what`},

@@ -301,25 +301,31 @@ func (l *loader) people(at item, what string) []string {
 // misspelt refuses what looks like a group but is none: as an id it would wait
 // for somebody who does not exist.
 func (l *loader) misspelt(at item, what string) bool {
-	names := slices.Clone(doors)
-	if slices.Contains(names, at.text) {
-		return false
-	}
-	for name, members := range l.groups {
-		if slices.Contains(members, at.text) {
-			return false
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	// Ids of two letters are like too many others to be refused for that.
-	names = slices.DeleteFunc(names, func(name string) bool { return max(len(name), len(at.text)) < 3 })
-	near := Nearest(at.text, names)
+	near := l.nearGroup(at.text, doors...)
 	if near == "" {
 		return false
 	}
 	l.wrong(at, fmt.Sprintf("did you mean %s? If it is somebody's id, list it in a group too", near), "%s: %q is no group, and too like %s for an id", what, at.text, near)
 	return true
+}
+
+// nearGroup is the group, or one of besides, that an id was probably meant to be; "" if none
+// is near, or a group lists the id.
+func (l *loader) nearGroup(id string, besides ...string) string {
+	names := slices.Clone(besides)
+	if slices.Contains(names, id) {
+		return ""
+	}
+	for name, members := range l.groups {
+		if slices.Contains(members, id) {
+			return ""
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	// Ids of two letters are like too many others to be taken for them.
+	names = slices.DeleteFunc(names, func(name string) bool { return max(len(name), len(id)) < 3 })
+	return Nearest(id, names)
 }
 
 // each calls read for the elements of a list, which may be empty.

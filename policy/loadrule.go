@@ -182,6 +182,9 @@ func (l *loader) from(at item) (c callerClause) {
 		case strings.Trim(v.text, idBytes+"*?") != "", len(strings.ReplaceAll(v.text, "*", "")) > 64, strings.HasPrefix(v.text, "system"):
 			l.wrong(v, "", "from: %q fits no participant id: 1 to 64 letters, digits, _, . and -, not beginning with system, with * and ? as patterns", v.text)
 		default:
+			if near := l.nearGroup(v.text); near != "" && !strings.ContainsAny(v.text, "*?") {
+				l.warn(v, "from: %q is no group, and is taken for a participant's id; did you mean %s? If it is somebody's id, list it in a group too", v.text, near)
+			}
 			c.globs = append(c.globs, v.text)
 		}
 	}
