@@ -158,6 +158,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"default: ask\nasks: {default: {edit: {x: {arg: /x, type: boolean, enum: [a]}}}}", "edit.x: a is no boolean"},
 		{"default: ask\nasks: {default: {edit: {x: {arg: /x, type: string, min: 1}}}}", "edit.x: min, max and @timeout go with numbers, not with a string"},
 		{"default: ask\nasks: {default: {edit: {x: {arg: \"@timeout\", type: string}}}}", "go with numbers"},
+		{"default: ask\nasks: {default: {edit: {x: {arg: /x, max: 1" + strings.Repeat("0", 64) + "}}}}", "x.yaml:2:43: max has 65 bytes; a field holds numbers of up to 64"},
 		{"default: ask\nasks: {default: {edit: {x: {arg: /x, min: 2, max: 1}}}}", "edit.x: min is over max"},
 		{"default: ask\nasks: {default: {edit: {x: {arg: /x, min: a}}}}", `min is a number, not "a"`},
 		{"default: ask\nasks: {default: {edit: {x: {arg: /x, enum: [no]}}}}", "the bare word no means different things"},

@@ -141,6 +141,10 @@ func (l *loader) edits(at item) (all []Edit) {
 	return all
 }
 
+// MaxField is how many bytes a number has at most that somebody puts into a field. A bound
+// that is longer would be none to who compares the two.
+const MaxField = 64
+
 func (l *loader) edit(key, at item) Edit {
 	e := Edit{Field: key.text, Title: key.text}
 	var enum []literal
@@ -148,6 +152,9 @@ func (l *loader) edit(key, at item) Edit {
 	bound := func(i int, to *string, what string) func(item) {
 		return func(v item) {
 			n := l.number(v, what)
+			if len(n.text) > MaxField {
+				l.wrong(v, "", "%s has %d bytes; a field holds numbers of up to %d", what, len(n.text), MaxField)
+			}
 			*to, bounds[i] = n.text, &n
 		}
 	}

@@ -39,7 +39,7 @@ func same(a, b []byte) bool {
 // number is the exact value of a JSON number of reasonable length and size.
 func number(raw []byte) (*big.Rat, bool) {
 	text := string(raw)
-	if len(raw) == 0 || len(raw) > 64 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+	if len(raw) == 0 || len(raw) > policy.MaxField || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return nil, false
 	}
 	if _, exponent, found := strings.Cut(strings.ToLower(text), "e"); found {
