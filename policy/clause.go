@@ -42,11 +42,6 @@ const (
 	promptsGet = "prompts/get"
 )
 
-// methodsOfMCP are those that rules can be about, and the one that is ours.
-var methodsOfMCP = append([]string{toolsCall, promptsGet, "completion/complete", "logging/setLevel", "subscriptions/listen",
-	"resources/read", "resources/subscribe", "resources/unsubscribe",
-	"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "tasks/update", "mcpx/plan"}, passing...)
-
 func (m methodClause) holds(j *judgement, _ side) (Match, string) {
 	if m.globs == nil && j.Method == toolsCall {
 		return Yes, ""

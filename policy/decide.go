@@ -141,6 +141,11 @@ var passing = []string{
 	"initialize", "ping", "server/discover",
 }
 
+// methodsOfMCP are those that rules can be about, and the one that is ours.
+var methodsOfMCP = append([]string{toolsCall, promptsGet, "completion/complete", "logging/setLevel", "subscriptions/listen",
+	"resources/read", "resources/subscribe", "resources/unsubscribe",
+	"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "tasks/update", "mcpx/plan"}, passing...)
+
 // A ruling is what a rule made of one call.
 type ruling struct {
 	rule *rule
