@@ -64,27 +64,42 @@ func homeOf(s string) place {
 	return p
 }
 
-// urlStart is how a URL begins. Of what browsers know they miss no slash.
-var urlStart = lazily(`(?i)^([a-z][a-z0-9+.-]{1,30}:/|(file|ftp|https?|wss?):)`)
+var schemeForm = lazily(`^[a-z][a-z0-9+.-]+$`)
 
-// mayBeURL is a quick look; what stands behind one letter is a drive's.
-func mayBeURL(s string) bool { return strings.IndexByte(s, ':') > 1 }
+// schemeOf is the scheme with which a URL begins, in small letters; "" if a text is none. What
+// stands behind one letter is a drive's, and of what browsers know they miss no slash.
+func schemeOf(s string) string {
+	head, rest, has := strings.Cut(s, ":")
+	if !has {
+		return ""
+	}
+	scheme := strings.ToLower(unbroken(strings.TrimLeftFunc(head, func(r rune) bool { return r <= ' ' })))
+	if len(scheme) > 32 || !schemeForm().MatchString(scheme) {
+		return ""
+	}
+	if strings.HasPrefix(strings.TrimLeft(rest, breaks), "/") || slices.Contains([]string{"file", "ftp", "http", "https", "ws", "wss"}, scheme) {
+		return scheme
+	}
+	return ""
+}
 
-// urlOf takes a URL for what those may who follow it, written as a path is that begins with
-// its scheme: it ends at ? and #, has no line breaks and tabs in it, nobody climbs over its
-// host, a user is no part of that, and many who read a file do not look at its host.
-func urlOf(s string) (p place, is bool) {
-	s = strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\r' || r == '\n' {
+const breaks = "\t\r\n"
+
+// unbroken is a part of a URL without the breaks in it, which count for nothing.
+func unbroken(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(breaks, r) {
 			return -1
 		}
 		return r
-	}, strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }))
-	if !urlStart().MatchString(s) {
-		return place{}, false
-	}
-	scheme, rest, _ := strings.Cut(s, ":")
-	scheme = strings.ToLower(scheme)
+	}, s)
+}
+
+// urlOf takes a URL for what those may who follow it, written as a path is that begins with
+// its scheme: it ends at ? and #, nobody climbs over its host, a user is no part of that, and
+// many who read a file do not look at its host.
+func urlOf(scheme, s string) place {
+	_, rest, _ := strings.Cut(unbroken(strings.TrimRightFunc(s, func(r rune) bool { return r <= ' ' })), ":")
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
 		rest = rest[:end]
 	}
@@ -95,7 +110,7 @@ func urlOf(s string) (p place, is bool) {
 	} else if after, has := strings.CutPrefix(rest, "//"); has {
 		_, rest, _ = strings.Cut(after, "/")
 	}
-	return place{"", append(names, segments(path.Clean("/"+rest))...)}, true
+	return place{"", append(names, segments(path.Clean("/"+rest))...)}
 }
 
 // schemed reports whether what looks like a relative path begins with the scheme of a URL.
@@ -239,18 +254,13 @@ func (r *readings) add(p place, bytes int) {
 	r.bytes += bytes
 }
 
-// pathWork is what it takes to take a path apart and to fold its names, twice where it may
-// be a URL too.
+// pathWork is what it takes to take a path apart and to fold its names.
 func pathWork(s string) int {
 	names := 1 + strings.Count(s, "/") + strings.Count(s, `\`)
-	work := 500 + 300*len(s) + 3000*names
 	if simple(s) {
-		work = 500 + 20*len(s) + 80*names
+		return 500 + 20*len(s) + 80*names
 	}
-	if mayBeURL(s) {
-		work *= 2
-	}
-	return work
+	return 500 + 300*len(s) + 3000*names
 }
 
 // leadsElsewhere reports whether a path is another one to who brings characters into

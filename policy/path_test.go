@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -206,6 +207,8 @@ func TestGlob(t *testing.T) {
 	}
 	expect(t, `args: {p: {glob: ["**/a", "**/b"]}}`, call(`{"p":"/x/b"}`), "yes")
 	expect(t, `args: {p: {glob: "**/a"}}`, call(`{"p":null}`), "unclear")
+	letter := "Grüße: " + strings.Repeat("ä", 14_000) + "\n" // which is no URL, and as long to look at as without a colon
+	expect(t, `args: {p: {glob: "**/a"}}`, call(`{"p":`+quoted(letter)+`}`), "no")
 }
 
 // Programs read odd URLs differently, so they are unclear.

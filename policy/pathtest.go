@@ -19,15 +19,16 @@ func (j *judgement) readingsOf(v *value) *readings {
 	all, complete := spellings(v.text)
 	r := &readings{unsure: !complete}
 	for _, s := range all {
-		if work := pathWork(s); !j.spend(work) {
+		if !j.spend(pathWork(s)) {
 			return nil
 		}
 		r.add(placeOf(s), len(s))
-		if mayBeURL(s) {
-			if u, is := urlOf(s); is {
-				r.add(u, len(s))
-				r.url = true
+		if scheme := schemeOf(s); scheme != "" {
+			if !j.spend(pathWork(s)) {
+				return nil
 			}
+			r.add(urlOf(scheme, s), len(s))
+			r.url = true
 		}
 		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)
 	}
