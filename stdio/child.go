@@ -255,7 +255,7 @@ func (c *child) watch(ctx context.Context) {
 	c.why = c.reason(ctx)
 	c.s.child.CompareAndSwap(c, nil)
 	c.linger.End()
-	c.stop(c.why)
+	c.stop(ctx, c.why)
 	if c.sweeps() {
 		if c.swept = sweep(c.pid, c.s.o.Stop.Term, c.s.log); len(c.swept) > 0 {
 			c.s.log.Warn("ended what the server had left running", "event", "swept", "pids", c.swept)
@@ -313,8 +313,9 @@ func (c *child) awaitSoftExit(ctx context.Context, f failure) failure {
 }
 
 // stop goes down the ladder of [StopTimes] until the process has exited. A connection is
-// closed for writing first, and cut if the other end does not close too.
-func (c *child) stop(f failure) {
+// closed for writing first, and cut if the other end does not close too. Once ctx, that of
+// Run, ends, nobody is patient any more.
+func (c *child) stop(ctx context.Context, f failure) {
 	t := c.s.o.Stop
 	switch {
 	case f.hard:
@@ -322,15 +323,16 @@ func (c *child) stop(f failure) {
 	case f.patient:
 		t.Input = c.s.o.Host.Patience
 	}
-	by := time.Now().Add(t.Input)
-	ctx, cancel := context.WithDeadline(context.Background(), by)
-	c.out.Close(ctx)                                  // what fits is written; the rest is lost with the process
+	began := time.Now()
+	waits, cancel := context.WithDeadline(context.Background(), began.Add(t.Input))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Until(began.Add(c.s.o.Stop.Input)), cancel) })()
+	c.out.Close(waits)                                // what fits is written; the rest is lost with the process
 	if left, _ := c.out.Queued(); c.s.o.Host == nil { // a host's lines wait among those that were put, and nobody counts which is which
 		c.unsent = max(0, left-int(c.ownLines.Load()))
 	}
-	cancel()
 	c.stdinClosed = closeAsync(c.ours.stdin)
-	if !f.hard && c.ended(time.Until(by)) {
+	if !f.hard && c.endedBefore(waits) {
 		return
 	}
 	if c.cmd == nil {
@@ -371,6 +373,13 @@ func (c *child) kill() {
 }
 
 func (c *child) ended(within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return c.endedBefore(ctx)
+}
+
+// endedBefore reports whether the process ends before ctx does, or had.
+func (c *child) endedBefore(ctx context.Context) bool {
 	select {
 	case <-c.exited:
 		return true
@@ -379,7 +388,7 @@ func (c *child) ended(within time.Duration) bool {
 	select {
 	case <-c.exited:
 		return true
-	case <-time.After(within):
+	case <-ctx.Done():
 		return false
 	}
 }

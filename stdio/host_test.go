@@ -307,6 +307,26 @@ func TestHostThatLeavesTakesTheServerAlong(t *testing.T) {
 	}
 }
 
+// A client that closed its end, and two seconds later told the bridge to end, was not heard while
+// the server had its time to go on: it killed the bridge then.
+func TestWhoseHostHasLeftIsToldToStop(t *testing.T) {
+	c := host(t, stdiotest.Command(t, stdiotest.Script{IgnoreEOF: true}), func(o *Options) { o.Host.Patience = 10 * patience })
+	c.greets()
+	pid := c.up().PID
+	c.in.Close()
+	poll(t, "the end of its input", func() bool {
+		err := c.server.Put([]byte(`{"jsonrpc":"2.0","method":"x"}`))
+		c.server.Flush()
+		return err == ErrDown
+	})
+	c.stop()
+	if err := c.finished(); err != nil {
+		t.Error(err)
+	}
+	c.wantCause(CauseHostLeft)
+	wantGone(t, pid)
+}
+
 func TestServerThatEndsIsNotStartedAgain(t *testing.T) {
 	c := host(t, stdiotest.Command(t, stdiotest.Script{}), nil)
 	c.greets()

@@ -111,7 +111,8 @@ type Host struct {
 	Launched func(pid int)
 
 	// Patience is how long the server may go on when the host has closed its end: it
-	// may still be at work on a request. 10 s.
+	// may still be at work on a request. When Run's context ends, it is no longer than
+	// Stop.Input. 10 s.
 	Patience time.Duration
 
 	// FinalRead is how long the host may read nothing of what a server that has ended
