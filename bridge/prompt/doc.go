@@ -18,5 +18,6 @@
 // It touches the terminal that it is given, reads nothing while another job has that, and
 // leaves it as it was. It opens no file and no socket: a [Finder] finds the inboxes, and
 // what it knows of a question comes from there. When Run returns, nothing that it started
-// runs any more, but for a read of Lines.In that never ends.
+// runs any more, but for a read of Lines.In that never ends, or a write to a terminal that takes
+// none.
 package prompt

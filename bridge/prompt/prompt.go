@@ -39,6 +39,7 @@ type Prompt struct {
 const (
 	everySecond = time.Second // the clock, and whether we are in the foreground
 	findAgain   = 2 * time.Second
+	lastLine    = time.Second // how long a terminal has to take our last lines
 )
 
 // logLines is how many lines above a question of many lines are left to the log.
@@ -57,20 +58,42 @@ func New(o Options) *Prompt {
 func (p *Prompt) Above() io.Writer { return p.screen }
 
 // Run asks what find finds, until the person quits or ctx ends. It leaves the
-// terminal as it was. It must be called once.
+// terminal as it was. It must be called once. Where a terminal takes no output when ctx
+// ends (Ctrl-S), it waits for it a second and no longer, and what writes there goes on.
 func (p *Prompt) Run(ctx context.Context, find Finder) error {
+	t, err := openTerminal(p.o.In)
+	if err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		p.attend(ctx, t, find)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+	}
+	t.restore()
+	select {
+	case <-over:
+	case <-time.After(lastLine):
+	}
+	return nil
+}
+
+// attend is Run without an end to its patience.
+func (p *Prompt) attend(ctx context.Context, t *terminal, find Finder) {
 	ctx, stop := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop(nil)
 	keys := newTyped()
-	t, err := openTerminal(p.o.In)
-	if err != nil {
-		return err
-	}
-	defer t.close()
+	defer t.lastWords()
 	defer p.flush()
 	defer p.screen.hide(false)
+	defer t.restore()
 	parts.Go(func() { t.read(ctx, keys) })
 	parts.Go(func() { p.find(ctx, &parts, find) })
 	tick := time.NewTicker(everySecond)
@@ -79,7 +102,7 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 		p.draw(t)
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case f := <-p.posted:
 			f()
 		case <-keys.more:
@@ -89,7 +112,7 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 			}
 			w, r := p.m.press(k)
 			if w == quit {
-				return nil
+				return
 			}
 			p.do(ctx, &parts, w, r)
 		case <-after(p.m.countsAt()):

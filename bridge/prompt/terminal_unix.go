@@ -22,6 +22,7 @@ type terminal struct {
 
 	mu    sync.Mutex
 	saved *unix.Termios // as it was; nil while it is not ours
+	over  bool          // it is as it was, and stays so
 }
 
 // IsTerminal reports whether f is one that a Prompt can use.
@@ -68,8 +69,19 @@ func (t *terminal) foreground() bool {
 // now: what had been typed is thrown away then, which x/term's MakeRaw does not do,
 // and it would take Ctrl-C and Ctrl-Z away too.
 func (t *terminal) ours() (ours, fresh bool) {
+	if ours, fresh = t.take(); fresh {
+		unix.Write(t.fd, []byte(pastesMarked))
+	}
+	return ours, fresh
+}
+
+// take is ours without a word to the terminal, which may take none: restore waits for nobody.
+func (t *terminal) take() (ours, fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		return t.saved != nil, false // what is drawn now is wiped soon
+	}
 	if !t.foreground() {
 		t.saved = nil // whoever has it set it as they want it
 		return false, false
@@ -84,23 +96,37 @@ func (t *terminal) ours() (ours, fresh bool) {
 	saved := *now
 	now.Lflag &^= unix.ICANON | unix.ECHO
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-	if unix.IoctlSetTermios(t.fd, setTermiosFlush, now) != nil {
+	if t.set(now) != nil {
 		return false, false
 	}
-	unix.Write(t.fd, []byte(pastesMarked))
 	t.saved = &saved
 	return true, true
 }
 
-// close gives the terminal back as it was.
-func (t *terminal) close() {
+// set sets the terminal, and throws away what was typed. It does not wait, as TCSETSF does,
+// until what was written before is out.
+func (t *terminal) set(to *unix.Termios) error {
+	if err := unix.IoctlSetTermios(t.fd, setTermios, to); err != nil {
+		return err
+	}
+	return forgetTyped(t.fd)
+}
+
+// restore gives the terminal back as it was, for good. It never waits for it.
+func (t *terminal) restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.over && t.saved != nil && t.foreground() {
+		t.set(t.saved)
+	}
+	t.over = true
+}
+
+// lastWords are said when it was given back.
+func (t *terminal) lastWords() {
 	if t.saved != nil && t.foreground() {
 		unix.Write(t.fd, []byte(pastesUnmarked))
-		unix.IoctlSetTermios(t.fd, setTermiosFlush, t.saved)
 	}
-	t.saved = nil
 }
 
 // Terminals say where a paste begins and ends when they are asked to.
@@ -155,5 +181,5 @@ func (t *terminal) readable(wake int) (typed, ours bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return true, t.saved != nil && t.foreground()
+	return true, t.saved != nil && !t.over && t.foreground()
 }

@@ -5,6 +5,12 @@ package prompt
 import "golang.org/x/sys/unix"
 
 const (
-	getTermios      = unix.TIOCGETA
-	setTermiosFlush = unix.TIOCSETAF
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETA
 )
+
+// forgetTyped throws away what was typed and not read.
+func forgetTyped(fd int) error {
+	const read = 1 // FREAD of sys/fcntl.h
+	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, read)
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,44 +11,101 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt/prompttest"
 )
+
+// inWindow starts us as the shell in a window would.
+func inWindow(t *testing.T, stdin func(*prompttest.Terminal) io.Reader, args ...string) (term *prompttest.Terminal, us *exec.Cmd, ended <-chan error) {
+	t.Helper()
+	term = prompttest.Open(t, 130, 40)
+	us = exec.Command("mcpx-bridge", args...)
+	us.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "TERM=xterm")
+	us.Stdin, us.Stdout, us.Stderr = stdin(term), term.Slave, term.Slave
+	us.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+	if err := us.Start(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- us.Wait() }()
+	t.Cleanup(func() { us.Process.Kill() })
+	return term, us, over
+}
+
+// keyboard is where stdin of who is started at a terminal comes from.
+func keyboard(term *prompttest.Terminal) io.Reader { return term.Slave }
+
+// serverAt is the server that a run at a terminal has launched.
+func serverAt(t *testing.T, term *prompttest.Terminal) int {
+	t.Helper()
+	term.Sees("fs serves")
+	pid, err := strconv.Atoi(regexp.MustCompile(`server launched pid=(\d+)`).FindStringSubmatch(term.String())[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
 
 // The hangup of a terminal that was closed was taken for the wish to read the policy again:
 // run and its server stayed, with nobody to see them.
 func TestAClosedTerminalEndsWhatRanThere(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\ndefault: ask\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, stdin := range map[string]func(*prompttest.Terminal) io.Reader{"its keys are read": keyboard} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "policy.yaml")
+			if err := os.WriteFile(file, []byte("version: 1\ndefault: ask\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			term, us, ended := inWindow(t, stdin, "run", "--listen", "127.0.0.1:0", "--id", "fs", "--policy", file, "--", "server")
+			server := serverAt(t, term)
+			if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			us.Process.Signal(syscall.SIGHUP) // at a terminal that lives it is the wish to reload
+			term.Sees("the policy file was not taken, the old rules stay")
+			term.Closes()
+			select {
+			case <-ended:
+			case <-time.After(patience):
+				t.Fatal("it does not end")
+			}
+			if lives(server) {
+				t.Errorf("its server %d is left", server)
+			}
+		})
 	}
-	term := prompttest.Open(t, 130, 40)
-	bridge := exec.Command("mcpx-bridge", "run", "--listen", "127.0.0.1:0", "--id", "fs", "--policy", file, "--", "server")
-	bridge.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "TERM=xterm")
-	bridge.Stdin, bridge.Stdout, bridge.Stderr = term.Slave, term.Slave, term.Slave
-	bridge.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := bridge.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- bridge.Wait() }()
-	defer bridge.Process.Kill()
-	term.Sees("fs serves")
-	server, err := strconv.Atoi(regexp.MustCompile(`server launched pid=(\d+)`).FindStringSubmatch(term.String())[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bridge.Process.Signal(syscall.SIGHUP) // at a terminal that lives it is the wish to reload
-	term.Sees("the policy file was not taken, the old rules stay")
-	term.Closes()
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		t.Fatal("it does not end")
-	}
-	if lives(server) {
-		t.Errorf("its server %d is left", server)
+}
+
+// A terminal that takes no output (Ctrl-S, or somebody reads back in screen) kept run and approve
+// from ending.
+func TestASignalEndsWhatHasATerminalThatTakesNoOutput(t *testing.T) {
+	for _, args := range [][]string{{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--", "server"}, {"approve"}} {
+		t.Run(args[0], func(t *testing.T) {
+			term, us, ended := inWindow(t, keyboard, args...)
+			server := 0
+			if args[0] == "run" {
+				server = serverAt(t, term)
+			} else {
+				term.Sees("waiting for one")
+			}
+			if err := unix.IoctlSetInt(int(term.Slave.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+				t.Fatal(err)
+			}
+			us.Process.Signal(syscall.SIGTERM)
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(patience):
+				t.Fatal("it does not end")
+			}
+			if server != 0 && lives(server) {
+				t.Errorf("its server %d is left", server)
+			}
+			if !term.Canonical() {
+				t.Error("the terminal is not what it was")
+			}
+		})
 	}
 }
