@@ -10,9 +10,10 @@ import (
 	"syscall"
 )
 
-// Until returns a context that ends at the first signal and one that
-// ends at the second. A third one kills the process in the usual way. A hangup
-// is a wish to reload where something can be, else a signal like others.
+// Until returns a context that ends at the first signal and one that ends at the second, both
+// with the cause. A third one kills the process in the usual way. A hangup is a wish to reload
+// where something can be, else a signal as others, but never the second: of a terminal that is
+// closed two may come, and from a supervisor one behind its SIGTERM.
 func Until(reload *Reloads, cause error) (first, second context.Context) {
 	first, stop := context.WithCancelCause(context.Background())
 	second, hurry := context.WithCancelCause(context.Background())
@@ -27,26 +28,32 @@ func Until(reload *Reloads, cause error) (first, second context.Context) {
 	// started would be left behind. Writes then fail with EPIPE instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
-		next := func() {
-			for s := range came {
-				if s != syscall.SIGHUP || !reload.offer() {
-					return
-				}
-			}
-		}
-		next()
-		stop(cause)
-		next()
+		heed(came, reload, func() { stop(cause) })
 		hurry(cause)
 		signal.Stop(came)
 	}()
 	return first, second
 }
 
+// heed calls stop at the first signal, and returns at the second.
+func heed(came <-chan os.Signal, reload *Reloads, stop func()) {
+	for s := range came {
+		if s != syscall.SIGHUP || !reload.offer() {
+			break
+		}
+	}
+	stop()
+	for s := range came {
+		if s != syscall.SIGHUP {
+			break
+		}
+	}
+}
+
 // Reloads are the wishes to have settings read again.
 type Reloads struct {
 	told  chan struct{} // of one, which stands for all that come before it is taken
-	heard atomic.Bool   // somebody takes from told, or will when there is something to read for
+	heard atomic.Bool   // Hear was called
 	there func() bool   // the terminal that we were started at, if any, is there still
 }
 
@@ -56,8 +63,8 @@ func NewReloads(there func() bool) *Reloads {
 	return &Reloads{told: make(chan struct{}, 1), there: there}
 }
 
-// Hear has a hangup be such a wish from now on, and returns where it comes. Who is busy, or
-// has nothing to read for yet, takes it after that.
+// Hear makes a hangup such a wish from now on, and returns where it comes. It waits there, one
+// for all that came, until it is taken: a bridge may be busy, or not have a seat yet.
 func (r *Reloads) Hear() <-chan struct{} {
 	r.heard.Store(true)
 	return r.told

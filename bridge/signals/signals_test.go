@@ -1,6 +1,10 @@
 package signals
 
-import "testing"
+import (
+	"os"
+	"syscall"
+	"testing"
+)
 
 // A hangup that came while nobody took it ended the bridge.
 func TestAHangupWaitsUntilItIsTaken(t *testing.T) {
@@ -24,5 +28,30 @@ func TestAHangupWaitsUntilItIsTaken(t *testing.T) {
 	case <-told:
 		t.Error("what came before the file was read has it read once more")
 	default:
+	}
+}
+
+// Of a terminal that was closed two hangups came, from the shell and from the kernel, and the second
+// ended the calls that had ten seconds.
+func TestASecondHangupHurriesNobody(t *testing.T) {
+	reload := NewReloads(func() bool { return false })
+	reload.Hear()
+	for _, first := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		came, stopped, hurried := make(chan os.Signal), make(chan bool), make(chan bool)
+		go func() {
+			heed(came, reload, func() { close(stopped) })
+			close(hurried)
+		}()
+		came <- first
+		<-stopped
+		for range 3 { // each is taken when the one before has been heeded
+			select {
+			case came <- syscall.SIGHUP:
+			case <-hurried:
+				t.Fatalf("%v, and a hangup hurries", first)
+			}
+		}
+		came <- syscall.SIGTERM
+		<-hurried
 	}
 }

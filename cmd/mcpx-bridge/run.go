@@ -167,7 +167,8 @@ func (p *program) passThrough(ctx context.Context, t node.Target) error {
 	return pt.Run(ctx, stdio.Host{In: in.Interruptible(), Out: out, Errors: p.stderr})
 }
 
-// hearReloads has a hangup mean that the policy is to be read again, from now on.
+// hearReloads has a hangup mean that the policy is to be read again, from now on. It is no part of
+// bareOptions: doctor makes these too, and a hangup ends it.
 func (p *program) hearReloads(o *node.Options) {
 	if p.reload != nil && o.Policy != "" {
 		o.Reload = p.reload.Hear()
