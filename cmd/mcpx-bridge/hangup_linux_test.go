@@ -33,8 +33,9 @@ func inWindow(t *testing.T, stdin func(*prompttest.Terminal) io.Reader, args ...
 	return term, us, over
 }
 
-// keyboard is where stdin of who is started at a terminal comes from.
+// keyboard and nowhere are where stdin of who is started at a terminal comes from.
 func keyboard(term *prompttest.Terminal) io.Reader { return term.Slave }
+func nowhere(*prompttest.Terminal) io.Reader       { return nil } // which is /dev/null
 
 // serverAt is the server that a run at a terminal has launched.
 func serverAt(t *testing.T, term *prompttest.Terminal) int {
@@ -48,9 +49,9 @@ func serverAt(t *testing.T, term *prompttest.Terminal) int {
 }
 
 // The hangup of a terminal that was closed was taken for the wish to read the policy again:
-// run and its server stayed, with nobody to see them.
+// run and its server stayed, with nobody to see them. So they did later where stdin was no terminal.
 func TestAClosedTerminalEndsWhatRanThere(t *testing.T) {
-	for name, stdin := range map[string]func(*prompttest.Terminal) io.Reader{"its keys are read": keyboard} {
+	for name, stdin := range map[string]func(*prompttest.Terminal) io.Reader{"its keys are read": keyboard, "they are not": nowhere} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "policy.yaml")
 			if err := os.WriteFile(file, []byte("version: 1\ndefault: ask\n"), 0o600); err != nil {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime"
@@ -17,7 +18,7 @@ func main() {
 	keepToOurselves()
 	collectLess()
 	wakeFewer(os.Args[1:])
-	at := terminal(os.Stdin)
+	at := cmp.Or(terminal(os.Stdin), terminal(os.Stderr), terminal(os.Stdout))
 	reload := signals.NewReloads(func() bool { return at == nil || terminal(at) != nil })
 	ctx, hurry := signals.Until(reload, errSignalled)
 	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ, hurry, reload, true}))
