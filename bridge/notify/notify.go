@@ -158,8 +158,10 @@ func (n *notifier) keep(ctx context.Context) {
 	}
 }
 
-// farewell is how long Run goes on after its context to say that nothing more is told.
-const farewell = 3 * time.Second
+// farewell is how long Run goes on after its context to say that nothing more is told. An MCP
+// client whose server is bridged waits three seconds for all that is to be done then (node), and
+// that the record is closed comes after this.
+const farewell = 2 * time.Second
 
 // leave says so of what is open yet wherever it was told, so that nobody answers what nobody hears.
 func (n *notifier) leave(ctx context.Context) {
