@@ -43,12 +43,13 @@ type Record struct {
 // Records yields the records of the log at path with all its files, oldest first, also
 // while it turns over, but for those from before since. Of a line whose time cannot be
 // read nobody knows that: it is yielded. The first error ends it: [fs.ErrNotExist] if
-// there is no log, [ErrRestless] if it turns over all the time, and that of ctx.
+// there is no log, [ErrRestless] if it turns over all the time, and the cause of ctx with
+// the next record after ctx has ended.
 func Records(ctx context.Context, path string, since time.Time) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		all(path, openFile, func(line Line, err error) bool {
 			if err == nil {
-				err = ctx.Err()
+				err = context.Cause(ctx)
 			}
 			if err != nil {
 				yield(Record{}, err)

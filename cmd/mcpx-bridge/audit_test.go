@@ -159,3 +159,23 @@ func TestALogThatBeginsLateIsWholeIfThatIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A signal ended what reads logs as if something were wrong: with 1, and "context canceled".
+func TestASignalEndsWhatReadsLogs(t *testing.T) {
+	path, _ := hundred(t, "notes.jsonl")
+	rules := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(rules, []byte("version: 1\ndefault: ask\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errSignalled)
+	for _, args := range [][]string{
+		{"audit", "show", path}, {"policy", "explain", "--policy", rules, "--call", "7", "--audit", path}, {"policy", "diff", rules, rules, "--audit", path},
+	} {
+		said := newDiary()
+		code := run(ctx, args, env{stdin: strings.NewReader(""), stdout: said, stderr: said, environ: os.Environ, getenv: launch{}.getenv(t)})
+		if code != exitInterrupted || strings.Contains(said.text(), "context canceled") {
+			t.Errorf("%q: exit code %d:\n%s", args, code, said.text())
+		}
+	}
+}

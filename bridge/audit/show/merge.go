@@ -17,7 +17,8 @@ type Found struct {
 
 // In yields the records of logs that are wanted, oldest first. Lengths of time are those before
 // now. A log that cannot be read any further ends with its error, which comes in a Found with
-// the path alone; the others go on. Text of a record is good until the next one comes.
+// the path alone; the others go on. When ctx ends, each log ends with its cause. Text of a record
+// is good until the next one comes.
 func (f Filter) In(ctx context.Context, paths []string, now time.Time) (iter.Seq2[Found, error], error) {
 	pick, since, err := f.Picker(now)
 	if err != nil {
