@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -32,10 +33,11 @@ const sweepWait = 500 * time.Millisecond
 // children are the children of this process, as far as they are known.
 var children = struct {
 	mu     sync.Mutex
-	reaper bool           // we are a subreaper
-	ours   map[int]bool   // that we have started, and whoever did waits for
-	spared map[int]uint64 // left running on purpose, with their start times in kernel ticks
-}{ours: map[int]bool{}, spared: map[int]uint64{}}
+	reaper bool            // we are a subreaper
+	ours   map[int]bool    // that we have started, and whoever did waits for
+	spared map[int]uint64  // left running on purpose, with their start times in kernel ticks
+	marks  map[string]bool // of servers that we have started ([MarkVar])
+}{ours: map[int]bool{}, spared: map[int]uint64{}, marks: map[string]bool{}}
 
 // A procEntry is one line of /proc.
 type procEntry struct {
@@ -51,6 +53,12 @@ func startChild(cmd *exec.Cmd) error {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	children.reaper = children.reaper || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
+	for _, kv := range slices.Backward(cmd.Env) { // the last one counts: we may be within another bridge's family
+		if mark, ok := strings.CutPrefix(kv, MarkVar+"="); ok {
+			children.marks[mark] = true
+			break
+		}
+	}
 	return startLocked(cmd)
 }
 
@@ -79,7 +87,8 @@ func childReaped(pid int) {
 }
 
 // Beside runs a command that is not the server's, as its Run does. What it leaves
-// running is not ended when a server is swept; see [Options].Sweep.
+// running is not ended when a server is swept; see [Options].Sweep. What bears the mark
+// of a server was left by that meanwhile.
 func Beside(cmd *exec.Cmd) error {
 	children.mu.Lock()
 	since, before := children.reaper, map[int]bool{}
@@ -101,7 +110,7 @@ func Beside(cmd *exec.Cmd) error {
 		return err
 	}
 	for _, p := range adoptedLocked(processes()) {
-		if !before[p.pid] {
+		if !before[p.pid] && !slices.ContainsFunc(p.marks(), func(mark string) bool { return children.marks[mark] }) {
 			children.spared[p.pid] = p.began
 		}
 	}
@@ -145,6 +154,21 @@ func processAt(name string) (p procEntry, ok bool) {
 	p.began, err = strconv.ParseUint(string(fields[19]), 10, 64)
 	p.ended = fields[0][0] == 'Z' || fields[0][0] == 'X'
 	return p, err == nil
+}
+
+// marks are those in the environment with which a process was started. One that has ended
+// bears none.
+func (p procEntry) marks() (all []string) {
+	if p.ended {
+		return nil
+	}
+	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+	for one := range bytes.SplitSeq(environ, []byte{0}) {
+		if mark, ok := bytes.CutPrefix(one, []byte(MarkVar+"=")); ok {
+			all = append(all, string(mark))
+		}
+	}
+	return all
 }
 
 // adoptedLocked are our children that we have not started and do not spare.

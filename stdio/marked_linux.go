@@ -1,11 +1,9 @@
 package stdio
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -45,21 +43,6 @@ func Marks() map[string]bool {
 	for _, p := range processes() {
 		for _, mark := range p.marks() {
 			all[mark] = true
-		}
-	}
-	return all
-}
-
-// marks are those in the environment with which a process was started. One that has ended
-// bears none.
-func (p procEntry) marks() (all []string) {
-	if p.ended {
-		return nil
-	}
-	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-	for one := range bytes.SplitSeq(environ, []byte{0}) {
-		if mark, ok := bytes.CutPrefix(one, []byte(MarkVar+"=")); ok {
-			all = append(all, string(mark))
 		}
 	}
 	return all

@@ -109,6 +109,54 @@ func TestWhateverStartsAServerLeavesNothingOfItRunning(t *testing.T) {
 	}
 }
 
+// What a server left running while a command of ours ran counted as left by that, and was let be
+// when the server ended.
+func TestWhatAServerLeavesWhileNotifyRunsIsEndedWithIt(t *testing.T) {
+	const (
+		server   = `(while [ ! -e told ]; do sleep 0.01; done; setsid sh -c 'echo $$ >> pids; exec sleep 1000' </dev/null >/dev/null 2>&1 &) & exec server '{}'`
+		notified = `: > told; until [ -s pids ] && grep -q "^PPid:[[:space:]]*$PPID\$" /proc/$(cat pids)/status; do sleep 0.01; done; exit 3`
+	)
+	cmd, home := ordinary(t, "run", "--stdio", "--gate-host", "--listen", "127.0.0.1:0", "--id", "fs", "--notify", notified, "--", "sh", "-c", server)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(errs)
+	says := func(what string) {
+		t.Helper()
+		for lines.Scan() {
+			if t.Log(lines.Text()); strings.Contains(lines.Text(), what) {
+				return
+			}
+		}
+		t.Fatalf("it does not say %q", what)
+	}
+	says("serves calls as soon as the client has greeted the server")
+	io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}
+`)
+	says("exit status 3") // the command has ended, and the daemon is the bridge's child
+	go io.Copy(io.Discard, errs)
+	in.Close()
+	cmd.Wait()
+	pids := stdiotest.Pids(t, filepath.Join(home, "pids"))
+	if len(pids) != 1 {
+		t.Fatalf("the server left %v", pids)
+	}
+	if stdiotest.Alive(pids[0]) {
+		t.Errorf("%d lives on", pids[0])
+		syscall.Kill(pids[0], syscall.SIGKILL)
+	}
+}
+
 // What a --token-command leaves running is somebody else's, an agent that keeps
 // keys say.
 func TestWhatATokenCommandLeavesRunningIsLetBe(t *testing.T) {
