@@ -354,9 +354,12 @@ func (c *child) stop(ctx context.Context, f failure) {
 }
 
 // signalEscaped sends a signal to the descendants of the server that have left its group,
-// if they are to be swept.
+// if they are to be swept. Once it is reaped its pid may be anybody's, and what it left is
+// being ended.
 func (c *child) signalEscaped(s syscall.Signal) {
-	if c.s.o.Sweep && c.pid != 0 {
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	if c.s.o.Sweep && c.pid != 0 && !c.group.reaped {
 		signalDescendants(c.pid, s)
 	}
 }

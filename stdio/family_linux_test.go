@@ -1,7 +1,9 @@
 package stdio
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,4 +167,36 @@ func TestWhoWaitsForTheServersEndKeepsNobodyFromRunning(t *testing.T) {
 			t.Errorf("a thread waits for the server's end: %s", in)
 		}
 	}
+}
+
+// When a server is gone its number may be somebody else's: whoever that had started was killed by
+// Kill, which a second signal brings about.
+func TestWhoHasTheNumberOfAServerNowIsLetBe(t *testing.T) {
+	other := exec.Command("sh", "-c", "exec 3<&0; setsid cat <&3 & wait")
+	in, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Wait()
+	defer in.Close()
+	lines := bufio.NewReader(out)
+	lives := func() {
+		t.Helper()
+		io.WriteString(in, "x\n")
+		if said, err := lines.ReadString('\n'); said != "x\n" {
+			t.Errorf("what it had started says %q (%v)", said, err)
+		}
+	}
+	lives()
+	s, pid := New(Options{Args: other.Args, Sweep: true}), other.Process.Pid
+	s.last.Store(&child{s: s, cmd: other, pid: pid, group: group{leader: pid, reaped: true}})
+	s.Kill()
+	lives()
 }

@@ -1,9 +1,13 @@
 package node
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
+	"github.com/mcpx-protocol/mcpx-bridge/stdio/stdiotest"
 )
 
 // A start that failed kept its id, its socket and its record, or ended the program
@@ -136,4 +141,28 @@ func TestOneAtATimeTellsWhatHappens(t *testing.T) {
 	reload <- struct{}{} // the first was heard of
 	close(hold)
 	<-failed
+}
+
+// Who was in a hurry waited for a server that does not end where the bridge ended for another
+// reason than a signal.
+func TestWhoIsInAHurryWaitsForNoServer(t *testing.T) {
+	ctx, hurry := context.WithCancel(t.Context())
+	var said bytes.Buffer
+	ready, over := make(chan struct{}), errors.New("something else ended it")
+	n, err := New(t.Context(), Options{
+		Server: Target{Args: stdiotest.Command(t, stdiotest.Script{IgnoreEOF: true, IgnoreTerm: true})}, ID: "fs",
+		State: localgateway.StateDir(filepath.Join(t.TempDir(), "mcpx-bridge")), Hurry: ctx,
+		Log: slog.New(slog.NewTextHandler(&said, nil)), Ready: func(Ready) { close(ready) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = n.Run(t.Context(), func(context.Context) error {
+		<-ready
+		hurry()
+		return over
+	})
+	if !errors.Is(err, over) || strings.Contains(said.String(), "child_killed") {
+		t.Errorf("it ended with %v, and waited for the server: %s", err, &said)
+	}
 }
