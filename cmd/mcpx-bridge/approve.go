@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/asyncwriter"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/client"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/help"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
@@ -121,6 +122,10 @@ func (p *program) attend(resident bool) {
 	p.prompt = prompt.New(prompt.Options{In: in, Out: out, Resident: resident, Plain: p.getenv("NO_COLOR") != ""})
 	if log != nil {
 		p.stderr = p.prompt.Above()
+	}
+	if !resident { // who leaves a topic must not wait for the terminal to take the log; what run says never does
+		p.errors = asyncwriter.New(p.stderr, logLinesLost)
+		p.stderr = p.errors
 	}
 }
 

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,7 +25,7 @@ func inWindow(t *testing.T, stdin func(*prompttest.Terminal) io.Reader, args ...
 	t.Helper()
 	term = prompttest.Open(t, 130, 40)
 	us = exec.Command("mcpx-bridge", args...)
-	us.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "TERM=xterm")
+	us.Env = append(os.Environ(), "TERM=xterm")
 	us.Stdin, us.Stdout, us.Stderr = stdin(term), term.Slave, term.Slave
 	us.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
 	if err := us.Start(); err != nil {
@@ -53,6 +57,7 @@ func serverAt(t *testing.T, term *prompttest.Terminal) int {
 func TestAClosedTerminalEndsWhatRanThere(t *testing.T) {
 	for name, stdin := range map[string]func(*prompttest.Terminal) io.Reader{"its keys are read": keyboard, "they are not": nowhere} {
 		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			file := filepath.Join(t.TempDir(), "policy.yaml")
 			if err := os.WriteFile(file, []byte("version: 1\ndefault: ask\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -77,11 +82,20 @@ func TestAClosedTerminalEndsWhatRanThere(t *testing.T) {
 	}
 }
 
+// takesNothing is what Ctrl-S does.
+func takesNothing(t *testing.T, term *prompttest.Terminal) {
+	t.Helper()
+	if err := unix.IoctlSetInt(int(term.Slave.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A terminal that takes no output (Ctrl-S, or somebody reads back in screen) kept run and approve
 // from ending.
 func TestASignalEndsWhatHasATerminalThatTakesNoOutput(t *testing.T) {
 	for _, args := range [][]string{{"run", "--listen", "127.0.0.1:0", "--id", "fs", "--", "server"}, {"approve"}} {
 		t.Run(args[0], func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			term, us, ended := inWindow(t, keyboard, args...)
 			server := 0
 			if args[0] == "run" {
@@ -89,9 +103,7 @@ func TestASignalEndsWhatHasATerminalThatTakesNoOutput(t *testing.T) {
 			} else {
 				term.Sees("waiting for one")
 			}
-			if err := unix.IoctlSetInt(int(term.Slave.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
-				t.Fatal(err)
-			}
+			takesNothing(t, term)
 			us.Process.Signal(syscall.SIGTERM)
 			select {
 			case err := <-ended:
@@ -108,5 +120,53 @@ func TestASignalEndsWhatHasATerminalThatTakesNoOutput(t *testing.T) {
 				t.Error("the terminal is not what it was")
 			}
 		})
+	}
+}
+
+// Nor did approve end in a topic whose gateway went meanwhile: who was to leave that waited for the
+// log to be taken.
+func TestASignalEndsApproveThatHasALogToWriteThere(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	host := exec.Command("mcpx-bridge", "run", "--listen", "127.0.0.1:0", "--json", "--", "server")
+	said, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer host.Wait()
+	defer host.Process.Kill()
+	if !bufio.NewScanner(said).Scan() { // ready
+		t.Fatal("there is no gateway")
+	}
+	term, us, ended := inWindow(t, keyboard, "approve", "--id", "ann")
+	term.Sees("watching lobby as ann")
+	takesNothing(t, term)
+	host.Process.Kill()
+	writes := fmt.Sprintf("%d 0x1 ", unix.SYS_WRITE)
+	for late := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // until it writes that the gateway is gone
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", us.Process.Pid))
+		if slices.ContainsFunc(threads, func(name string) bool {
+			call, err := os.ReadFile(name)
+			if os.IsPermission(err) {
+				t.Skip("the system does not say where a thread is")
+			}
+			return strings.HasPrefix(string(call), writes)
+		}) {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal("it writes nothing")
+		}
+	}
+	us.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
 	}
 }
