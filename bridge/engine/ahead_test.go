@@ -381,3 +381,28 @@ func TestAPlanInEverySpelling(t *testing.T) {
 		t.Errorf("mew/v0.4: %q", s.frames)
 	}
 }
+
+// What bob proposes to all runs by his plan, as soon as it is known that nobody else claims it. Until then it was not
+// among what waits to start, and ran though the plan had been taken back.
+func TestWhatIsClaimedByAPlanThatIsTakenBackDoesNotStart(t *testing.T) {
+	law := func(more string) string { return planRules + more + "proposals: {" + forAll + "}\n" }
+	for what, ends := range map[string]func(s *stage){
+		"nothing happens":  func(*stage) {},
+		"it is taken back": func(s *stage) { s.do(Revoked{s.engine.Grants(s.now)[0].ID}) },
+		"a tighter law":    func(s *stage) { s.do(Reloaded{rules(s.t, law("  - {deny: [nothing]}\n"))}) },
+	} {
+		s := plannedStage(t, lookup(t, "mew/v0.4"), law(""), docsPlan)
+		s.proposes("bob", "p2", "", "write_file", inDocs, "")
+		claim := s.claim("p2")
+		ends(s)
+		s.frames = nil
+		s.echo(claim)
+		kept := what == "nothing happens"
+		if ran := s.asked() == 1; ran != kept {
+			t.Errorf("%s: it runs: %t", what, ran)
+		}
+		if !kept {
+			s.has(strings.Join(s.frames, "\n"), `"code":-31001`, `"reason":"revoked"`, `"executed":"no"`, `"to":["bob"]`)
+		}
+	}
+}

@@ -143,8 +143,13 @@ func (e *Engine) reply(c *inflight.Call, payload []byte) {
 const envelopeRoom = 32 << 10
 
 // settle ends a call for its caller. What has not started by then never does, and takes nothing
-// from limits.
+// from limits; nor does a claim leave any more that has not left yet.
 func (e *Engine) settle(c *inflight.Call) {
+	if c.Phase == inflight.Claiming {
+		e.alarms.stop(c.Alarm)
+		delete(e.calls.Claiming, c.Self)
+		e.room.held.Drop(c.Self)
+	}
 	if c.Phase.Unstarted() {
 		e.ledger.GiveBack(c.Hold)
 	}
@@ -378,7 +383,7 @@ func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
 // claimLeaves begins the window of a claim as it leaves, which may be after it was held. From
 // now on the proposer may have seen it, and is told if nothing comes of it.
 func (e *Engine) claimLeaves(id string) {
-	if c := e.offers.claims[id]; c != nil {
+	if c := e.calls.Claiming[id]; c != nil {
 		c.ToldBefore, c.Claim, c.Life.Announced = c.Life.Announced, inflight.Seen, true
 		e.awaitEcho(c)
 	}

@@ -41,7 +41,7 @@ func (e *Engine) announceClaim(c *inflight.Call) {
 		c.On(inflight.Claim)
 		c.Self, c.Claim = e.newID(), inflight.Claimed
 		c.ID = jsonrpc.AppendQuote(nil, c.Self)
-		e.offers.claims[c.Self] = c
+		e.calls.Claiming[c.Self] = c
 		e.requestOurselves(c)
 		e.awaitEcho(c)
 	}
@@ -63,7 +63,7 @@ func (e *Engine) rivals(c *inflight.Call, r proposal.Run) bool {
 // yet: it is not to be done again, also when they are gone. That they refuse says nothing:
 // it may be of another request under the same id, which anybody can make of them.
 func (e *Engine) rivalAnswers(env *wire.Envelope) {
-	for _, c := range e.offers.claims {
+	for _, c := range e.calls.Claiming {
 		r := c.Rival
 		if r == nil || r.Runner != env.From || !slices.Contains(env.Corr, r.ID) || !slices.Contains(env.To, r.By) && !slices.Contains(env.To, c.Life.Proposer) {
 			continue
@@ -83,13 +83,6 @@ func (e *Engine) yields(c *inflight.Call) {
 	}
 }
 
-// endClaim forgets a claim. One that has not left yet does not leave any more.
-func (e *Engine) endClaim(c *inflight.Call) {
-	e.alarms.stop(c.Alarm)
-	delete(e.offers.claims, c.Self)
-	e.room.held.Drop(c.Self)
-}
-
 // cameSecond tells the proposer, who has seen our claim, that it is none any more.
 func (e *Engine) cameSecond(c *inflight.Call) {
 	l := c.Life
@@ -104,15 +97,10 @@ func (e *Engine) cameSecond(c *inflight.Call) {
 
 // claimsLost: with the seat, nobody knows any more whose claim came first.
 func (e *Engine) claimsLost() {
-	e.endClaims(unclaimed("the link to the gateway was lost before it was known whose request came first"))
-}
-
-// endClaims ends all of which it is not known yet whose came first.
-func (e *Engine) endClaims(why refusal.Refusal) {
-	inTurn(e, sorted(e.offers.claims), func(id string) {
-		c := e.offers.claims[id]
-		e.endClaim(c)
-		e.refuseCall(c, why)
+	inTurn(e, sorted(e.calls.Claiming), func(id string) {
+		if c := e.calls.Claiming[id]; c != nil {
+			e.refuseCall(c, unclaimed("the link to the gateway was lost before it was known whose request came first"))
+		}
 	})
 }
 
@@ -258,7 +246,7 @@ const proposalGone = "proposal_gone"
 // claimReturns takes note that a claim did not leave, because the way out was full: nobody
 // has seen it (seed 40085).
 func (e *Engine) claimReturns(id string) {
-	if c := e.offers.claims[id]; c != nil && c.Claim == inflight.Seen {
+	if c := e.calls.Claiming[id]; c != nil && c.Claim == inflight.Seen {
 		c.Claim, c.Life.Announced = inflight.Claimed, c.ToldBefore
 	}
 }

@@ -98,7 +98,7 @@ func New(c Config) *Engine {
 	e.desk.SetBelieved(e.believed())
 	e.desk.SetRedactor(e.policy)
 	e.book = proposal.NewBook(c.Proposals)
-	e.offers = offers{calls: map[*proposal.Life]*inflight.Call{}, claims: map[string]*inflight.Call{}, status: c.ProposalStatus,
+	e.offers = offers{calls: map[*proposal.Life]*inflight.Call{}, status: c.ProposalStatus,
 		style: c.ProposalStyle, lenient: c.LenientParams, toolsRequest: c.ToolsRequest}
 	e.book.SetRules(e.rulesOfProposals())
 	for _, s := range c.Seen {
@@ -344,8 +344,7 @@ type offers struct {
 	lenient, toolsRequest bool // as Config says
 	style                 wire.Style
 	calls                 map[*proposal.Life]*inflight.Call // that we would make of our own accord, or have made, until they end
-	claims                map[string]*inflight.Call         // those of them whose requests are out, by these, until it is known who came first
-	unechoed              []*inflight.Call                  // those of these whose time to come back was over before the event in hand
+	unechoed              []*inflight.Call                  // those of them whose claims had had their time to come back before the event in hand
 	status                bool
 	said                  []rejection // the last few rejects, the oldest first
 }

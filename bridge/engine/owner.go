@@ -104,7 +104,6 @@ func (e *Engine) startNothing() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)
 		clear(e.calls.Looking)
-		e.endClaims(r)
 	})
 	e.then(e.remindAll)
 	e.then(e.tellHalted)

@@ -233,9 +233,6 @@ func (e *Engine) moot(l *proposal.Life, why record.Event) {
 	if c := e.offers.calls[l]; c != nil {
 		delete(e.offers.calls, l)
 		claimed := c.Phase == inflight.Claiming
-		if claimed {
-			e.endClaim(c)
-		}
 		e.abandon(c, "proposal_"+string(why))
 		second := claimed && c.Claim == inflight.Seen && why != record.Withdrawn && why != record.Expired
 		if second {
@@ -281,7 +278,7 @@ func (e *Engine) abandon(c *inflight.Call, why string) {
 // wins goes on with a call whose claim came first.
 func (e *Engine) wins(c *inflight.Call) {
 	e.alarms.stop(c.Alarm)
-	delete(e.offers.claims, c.Self)
+	delete(e.calls.Claiming, c.Self)
 	c.On(inflight.Resume)
 	// Nobody else has to hear of it: we make the request ourselves.
 	if _, ok := e.book.Started(c.Life, proposal.Run{ID: c.Self, By: e.room.me, Runner: e.room.me, Here: true}); !ok {
@@ -300,7 +297,7 @@ func (e *Engine) wins(c *inflight.Call) {
 // echoed: a frame of our own has come back. It reports whether it is a claim. Any request
 // of ours shows that the gateway returns them (seed 302244).
 func (e *Engine) echoed(env *wire.Envelope) bool {
-	c := e.offers.claims[env.ID]
+	c := e.calls.Claiming[env.ID]
 	if env.Kind != wire.Request || !e.forUs(env) {
 		return false
 	}
@@ -334,7 +331,6 @@ func (e *Engine) unechoed(c *inflight.Call) {
 	case e.room.echoes && !c.Patient:
 		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
 	case e.room.echoes:
-		e.endClaim(c)
 		e.refuseCall(c, unclaimed("the gateway has lost the request that shows who serves this"))
 	case c.Rival != nil && (c.RivalEnd != nil || c.Life.Before(c.Rival.By, e.room.me)):
 		e.yields(c)

@@ -360,7 +360,6 @@ func (e *Engine) giveUp() {
 		e.calls.Parked = nil
 		clear(e.calls.Syncing)
 		clear(e.calls.Looking)
-		e.claimsLost()
 	})
 	e.then(e.release)
 }

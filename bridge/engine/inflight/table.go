@@ -21,6 +21,7 @@ type Table struct {
 	Asked    map[string]*Call     // those that are asked about, by the question
 	Syncing  map[uint64]*Call     // by the ticket that says when their being agreed to is on disk; over, perhaps
 	Looking  map[uint64]*Call     // by the ticket of the Look that they wait for; over, perhaps
+	Claiming map[string]*Call     // by the request to ourselves that is out, until it is known who came first
 	Parked   []*Call              // those that wait for the server, or have until they were over
 	Foreign  int                  // those of participants who still await an answer
 	Running  int                  // those of them at the server
@@ -31,7 +32,7 @@ type Table struct {
 // NewTable is one without calls; idPrefix begins their ids at the server.
 func NewTable(idPrefix string) Table {
 	return Table{idPrefix: idPrefix, ByNumber: map[uint64]*Call{}, ByCaller: map[callerKey]*Call{}, Open: map[RequestKey]*Call{},
-		Asked: map[string]*Call{}, Syncing: map[uint64]*Call{}, Looking: map[uint64]*Call{}}
+		Asked: map[string]*Call{}, Syncing: map[uint64]*Call{}, Looking: map[uint64]*Call{}, Claiming: map[string]*Call{}}
 }
 
 // Add gives a call its number at the server.
@@ -118,14 +119,17 @@ func (cs *Table) Settle(c *Call) {
 	}
 }
 
-// Unstarted are the calls that were agreed to and have not started, the oldest
-// first, and those of which that is still looked up.
+// Unstarted are the calls that were agreed to and have not started, whatever they wait for,
+// and those of which that is still looked up.
 func (cs *Table) Unstarted() []*Call {
 	all := slices.Clone(cs.Parked)
 	for _, waiting := range []map[uint64]*Call{cs.Syncing, cs.Looking} {
 		for _, ticket := range slices.Sorted(maps.Keys(waiting)) {
 			all = append(all, waiting[ticket])
 		}
+	}
+	for _, self := range slices.Sorted(maps.Keys(cs.Claiming)) {
+		all = append(all, cs.Claiming[self])
 	}
 	return all
 }
