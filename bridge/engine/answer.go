@@ -33,6 +33,7 @@ func (e *Engine) serverAnswered(m *jsonrpc.Message) {
 		r := recordOf(c)
 		r.Event, r.Detail = record.Late, "the server's answer came when nobody waited for it"
 		e.note(r)
+		e.served(c, came(m), refusal.Yes)
 	default:
 		e.deliver(c, m)
 	}
@@ -53,11 +54,15 @@ func (e *Engine) deliver(c *inflight.Call, m *jsonrpc.Message) {
 		e.note(r)
 		e.sendOf(wire.Reply, e.passedOn(c, m), c.Name)
 	}
-	how := proposal.Spoilt
+	e.served(c, came(m), refusal.Yes)
+}
+
+// came is what the server's answer makes of the proposal that its call serves.
+func came(m *jsonrpc.Message) proposal.Result {
 	if Outcome(m) == "ok" {
-		how = proposal.Served
+		return proposal.Served
 	}
-	e.served(c, how, refusal.Yes)
+	return proposal.Spoilt
 }
 
 func (e *Engine) passedOn(c *inflight.Call, m *jsonrpc.Message) *wire.Envelope {
@@ -191,6 +196,9 @@ func (e *Engine) finishUnanswered(c *inflight.Call, r refusal.Refusal) {
 	}
 	e.remove(c)
 	e.endedBeside(c.Number)
+	if c.Phase == inflight.Done {
+		e.served(c, proposal.Unserved, r.Executed)
+	}
 	e.refuseCall(c, r)
 }
 
@@ -217,16 +225,6 @@ func (e *Engine) refuseCall(c *inflight.Call, r refusal.Refusal) {
 		how = proposal.Unserved
 	}
 	e.served(c, how, r.Executed)
-}
-
-// replyTo sends the answer to a request, whoever made it.
-func (e *Engine) replyTo(from, env, method, key string, payload []byte) {
-	if e.isHost(from) {
-		e.do(TellHost{payload})
-		return
-	}
-	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
-		Method: method, Key: shortKey(key), Payload: payload})
 }
 
 // resendAfter is when an answer for which the way out was full is sent again.

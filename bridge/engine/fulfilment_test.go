@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -368,5 +369,51 @@ func TestAProposerWhoLeavesEndsItsProposal(t *testing.T) {
 		if s.asked() != 0 || !s.noted(record.Withdrawn, "proposer_left") {
 			t.Errorf("%s: %d calls, notes %+v", protocol, s.asked(), s.notes)
 		}
+	}
+}
+
+// Carol requests what bob has proposed, and takes that back when the server has it. Whatever came of it then, the
+// proposal counted as being served for an hour: nobody could request it, and bob not propose the same again.
+func TestAProposalEndsWithItsCallAlsoWhereNobodyWaitsForThat(t *testing.T) {
+	for what, c := range map[string]struct {
+		ends  func(s *stage, call uint64)
+		event record.Event
+	}{
+		"the server answers": {func(s *stage, _ uint64) {
+			s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"result":{"content":[]}}`)
+		}, record.Fulfilled},
+		"it answers with an error": {func(s *stage, _ uint64) {
+			s.said(`{"jsonrpc":"2.0","id":` + s.lastID() + `,"error":{"code":-32000,"message":"no"}}`)
+		}, record.Unfulfilled},
+		"its line was not taken":   {func(s *stage, call uint64) { s.do(NotWritten{Call: call, Err: errors.New("full")}) }, record.Reopened},
+		"its start is not on disk": {func(s *stage, call uint64) { s.do(Unrecorded{Calls: []uint64{call}, Err: errors.New("full")}) }, record.Reopened},
+		"the server went first":    {func(s *stage, _ uint64) { s.do(ServerDown{Cause: "exited", Unsent: 3, Retry: time.Second}) }, record.Reopened},
+	} {
+		s := proposalStage(t, "mew/v0.4", "fulfil: ask")
+		s.proposes("bob", "p1", "fs", "read_file", path, "")
+		s.requests("carol", "r1", "p1", "read_file")
+		call := s.writes[len(s.writes)-1].Call
+		s.takesBack("carol", "c1", "44", "r1")
+		c.ends(s, call)
+		if !s.noted(c.event, "") {
+			t.Errorf("%s: the proposal is not %s", what, c.event)
+		}
+		s.frames = nil
+		if s.proposes("bob", "p2", "fs", "read_file", path, ""); slices.Contains(s.rejects(), "duplicate") {
+			t.Errorf("%s: the same is being served still", what)
+		}
+	}
+}
+
+// So did one that we served ourselves, and that the server answered when its time was over.
+func TestAProposalThatTheServerAnsweredLateIsServed(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", "fulfil: policy")
+	s.proposes("bob", "p1", "fs", "read_file", path, "")
+	id := s.lastID()
+	s.pass(s.engine.timeout)
+	s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[]}}`)
+	s.proposes("bob", "p2", "fs", "read_file", path, "")
+	if s.asked() != 2 || !s.noted(record.Fulfilled, "") {
+		t.Errorf("%d ran: %q", s.asked(), s.frames)
 	}
 }

@@ -439,6 +439,16 @@ func (e *Engine) refuse(env *wire.Envelope, r refusal.Refusal) {
 	e.replyTo(env.From, env.ID, env.Method, env.Key, e.worded(env.From, env.Message.Get(jsonrpc.ID), env.Method, env.Key, r))
 }
 
+// replyTo sends the answer to a request, whoever made it.
+func (e *Engine) replyTo(from, env, method, key string, payload []byte) {
+	if e.isHost(from) {
+		e.do(TellHost{payload})
+		return
+	}
+	e.send(wire.Reply, &wire.Envelope{Kind: wire.Response, To: []string{from}, Corr: []string{env},
+		Method: method, Key: shortKey(key), Payload: payload})
+}
+
 func (e *Engine) drop(env *wire.Envelope, reason, detail string) {
 	if !e.chargeRecord(env.From) {
 		return

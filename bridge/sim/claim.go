@@ -67,6 +67,7 @@ type claim struct {
 	proposerGone bool          // of a proposal
 	outcome      string        // as it was put on record
 	executed     string
+	spoilt       bool // nobody knew how it ended, and then it came out that nothing came of it
 
 	again    bool   // it was heard once more when it could have been forgotten, so this may be about that one
 	earlier  *claim // the same, when it had been forgotten
@@ -108,6 +109,7 @@ type line struct {
 	at       time.Duration
 	runs     int
 	said     bool // it was answered
+	spoilt   bool // with an error
 	moot     bool // nobody waits for it any more
 	mootAt   time.Duration
 	halfMoot bool // its caller does not wait for it any more, and others may

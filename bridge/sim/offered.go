@@ -52,7 +52,19 @@ func (c *checker) withdrawn(s *said) {
 
 // failed: what started has come to nothing, so far as the record says.
 func (cl *claim) failed() bool {
-	return cl.executed == "no" || cl.executed == "yes" && cl.outcome != "ok"
+	return cl.executed == "no" || cl.executed == "yes" && cl.outcome != "ok" || cl.spoilt
+}
+
+// spoils: the record says that nothing came of what serves a proposal. Where its caller was told
+// before that nobody knows, the server has said so since, or has not read it: then it never may.
+func (c *checker) spoils(cl *claim) {
+	switch {
+	case cl == nil || cl.executed != "unknown":
+	case cl.line != nil && cl.line.runs > 0:
+		cl.spoilt = cl.spoilt || cl.line.spoilt
+	case cl.line == nil || !c.w.server.alive || cl.line.life != c.w.server.life:
+		cl.spoilt, cl.told = true, "no"
+	}
 }
 
 // startsFor: something is to run for the sake of a proposal. Where several
@@ -100,6 +112,8 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 		c.comesBack(cl.earlier)
 	case r.Event == record.Reopened:
 		c.comesBack(cl)
+	case r.Event == record.Unfulfilled:
+		c.spoils(cl.serves)
 	case r.Executed != "":
 		cl.outcome, cl.executed = r.Outcome, r.Executed
 		c.ranFirst(cl, r)
@@ -212,6 +226,7 @@ func (c *checker) requestedOfUs(cl *claim) bool {
 // beginning. Who runs it in the end startsFor sees. What its proposer takes back in the
 // very moment may have come back just before.
 func (c *checker) comesBack(cl *claim) {
+	c.spoils(cl.serves)
 	if cl.lentTo.of != "" && !cl.returns && !cl.unclear && !c.requestedOfUs(cl) {
 		c.blame("A9", "%v comes back from %s, who has not refused it", cl, cl.lentTo.of)
 	}

@@ -192,6 +192,7 @@ func (c *checker) answered(raw []byte) {
 		}
 	}
 	if l != nil {
+		l.spoilt = l.spoilt || !l.said && (m.Error != nil || bytes.Contains(m.Result, []byte(`"isError":true`)))
 		l.said = true
 	}
 }
