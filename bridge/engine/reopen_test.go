@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
@@ -348,5 +349,21 @@ func TestWhoHasOurOldNameReopensNothingThatRunsHere(t *testing.T) {
 		if _, is := s.maybeQuestion(); is || s.noted(record.Reopened, "") {
 			t.Errorf("whoever is called fs now %s: alice is asked to have it run again", what)
 		}
+	}
+}
+
+// A proposal may come back as long as others serve it, longer than a frame is remembered. A request of bob's under its
+// id was taken meanwhile: two calls had one name, and each kept the other's place in a limit, or gave it back.
+func TestARequestUnderTheIDOfAProposalThatMayComeBackIsNotTaken(t *testing.T) {
+	s := takenStage(t, "mew/v0.4")
+	s.pass(21 * time.Minute)
+	s.asksFor("bob", "p1", "7", "write_file", path, "")
+	if _, asked := s.maybeQuestion(); asked || !s.noted(record.Dropped, "duplicate_envelope") {
+		t.Error("alice is asked about it")
+	}
+	s.refuses("mallory")
+	s.answers("alice", s.question(), true, yes)
+	if s.echo(s.claim("p1")); s.asked() != 1 {
+		t.Errorf("what came back runs %d times", s.asked())
 	}
 }

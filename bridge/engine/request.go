@@ -143,10 +143,10 @@ func (e *Engine) repeated(env *wire.Envelope) bool {
 	return true
 }
 
-// isOpen reports whether a request with this id waits for people, a server or its start. Any
-// of them may take longer than a frame is remembered.
+// isOpen reports whether a request with this id waits for people, a server or its start, or a
+// proposal may yet come to be one. Any of that may take longer than a frame is remembered.
 func (e *Engine) isOpen(from, id string) bool {
-	return e.calls.Open[inflight.RequestKey{From: from, Env: id}] != nil ||
+	return e.calls.Open[inflight.RequestKey{From: from, Env: id}] != nil || e.book.Holds(from, id) ||
 		slices.ContainsFunc(e.awaiting, func(w *awaiting) bool { return w.env.From == from && w.env.ID == id })
 }
 
