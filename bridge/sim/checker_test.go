@@ -962,3 +962,50 @@ func TestWhatWasProposedBeforeUnderAnIDIsRejected(t *testing.T) {
 		}
 	}
 }
+
+// Who requested a proposal took that back when the server had it, so that nobody knows whether it ran. Another request
+// may start when the record says that nothing came of the first, and that is so: the server has said it, or never had
+// it. Then that never may.
+func TestWhatCameToNothingUnheardMakesRoomForAnother(t *testing.T) {
+	const failed, done = `{"id":4,"error":{"code":-32000,"message":"no"}}`, `{"id":4,"result":{"content":[]}}`
+	for name, tc := range map[string]struct {
+		become func(c *checker, l *line)
+		lines  bool // the first was written
+		room   bool
+	}{
+		"the server says so":              {func(c *checker, l *line) { c.ran(l); c.answered([]byte(failed)) }, true, true},
+		"the server has done it":          {func(c *checker, l *line) { c.ran(l); c.answered([]byte(done)); c.answered([]byte(failed)) }, true, false},
+		"the server works on it":          {func(c *checker, l *line) { c.ran(l) }, true, false},
+		"the server has read it and died": {func(c *checker, l *line) { c.ran(l); c.w.server.alive = false }, true, false},
+		"the server has yet to read it":   {func(*checker, *line) {}, true, false},
+		"the server died before":          {func(c *checker, _ *line) { c.w.server.life++ }, true, true},
+		"its line was not taken":          {func(*checker, *line) {}, false, true},
+	} {
+		for _, event := range []record.Event{record.Unfulfilled, record.Reopened, record.Fulfilled} {
+			c := aChecker()
+			c.w.server.alive = true
+			c.enter(&said{id: "p", from: "agent-b", to: []string{us}, kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true})
+			request := func(id string) *claim {
+				return c.enter(&said{id: id, from: "agent-a", to: []string{us}, kind: wire.Request, method: "tools/call", tool: "pay", corr: []string{"p"}, perfect: true})
+			}
+			first, l := request("r1"), &line{ID: []byte("4"), life: c.w.server.life}
+			c.startsFor(first)
+			first.started, first.executed = true, "unknown"
+			if tc.lines {
+				first.line, l.claim, c.lines["4"] = l, first, l
+			}
+			tc.become(c, l)
+			c.emitted(record.Record{Event: event, From: "agent-b", Env: "p"})
+			c.startsFor(request("r2"))
+			if room := len(c.violations) == 0; room != (tc.room && event != record.Fulfilled) {
+				t.Errorf("%s, and %s is on record: another may start: %t, %v", name, event, room, c.violations)
+			}
+			if tc.room && l.runs == 0 && event != record.Fulfilled {
+				l.claim = first
+				if c.ran(l); len(c.violations) == 0 {
+					t.Errorf("%s, and %s is on record: it runs afterwards, and nobody is blamed", name, event)
+				}
+			}
+		}
+	}
+}
