@@ -406,3 +406,42 @@ func TestWhatIsClaimedByAPlanThatIsTakenBackDoesNotStart(t *testing.T) {
 		}
 	}
 }
+
+// A plan that is used up was nowhere to be found while its last call waited to start.
+func TestThatItsLastCallWaitsKeepsNoPlanFromBeingTakenBack(t *testing.T) {
+	const once = `{"items":[{"tool":"write_file","uses":1,"args":{"/path":{"under":"/srv/docs"},"/text":{"any":true}}}],"seconds":600}`
+	for what, ends := range map[string]func(s *stage, id string){
+		"nothing happens":  func(*stage, string) {},
+		"it is taken back": func(s *stage, id string) { s.do(Revoked{id}); s.do(Revoked{id}) },
+		"a tighter law":    func(s *stage, _ string) { s.do(Reloaded{rules(s.t, planRules+"  - {deny: [nothing]}\n")}) },
+	} {
+		s := plannedStageOf(t, planRules, once)
+		id := s.engine.Grants(s.now)[0].ID
+		s.synced = false
+		s.asksFor("bob", "u1", "1", "write_file", inDocs, "")
+		if g := s.engine.Grants(s.now); len(g) != 1 || g[0].What() != "write_file 1/1" {
+			t.Errorf("%s: listed is %+v", what, g)
+		}
+		ends(s, id)
+		s.do(Synced{Ticket: s.tickets[0]})
+		kept := what == "nothing happens"
+		if ran := s.asked() == 1; ran != kept {
+			t.Errorf("%s: its call runs: %t", what, ran)
+		}
+		if n := s.eventsOf(record.Revoked); n != 1 && !kept || len(s.engine.Grants(s.now)) != 0 {
+			t.Errorf("%s: it is on record %d times that it was taken back, and listed is %+v", what, n, s.engine.Grants(s.now))
+		}
+	}
+}
+
+// A call that is over, and waits for the disk all the same, has no plan listed.
+func TestAPlanIsNotListedForACallThatIsOver(t *testing.T) {
+	const once = `{"items":[{"tool":"write_file","uses":1,"args":{"/path":{"under":"/srv/docs"},"/text":{"any":true}}}],"seconds":600}`
+	s := plannedStageOf(t, planRules, once)
+	s.synced = false
+	s.asksFor("bob", "u1", "1", "write_file", inDocs, "")
+	s.takesBack("bob", "c1", "1", "u1")
+	if g := s.engine.Grants(s.now); len(g) != 0 {
+		t.Errorf("listed is %+v", g)
+	}
+}

@@ -474,8 +474,5 @@ func (e *Engine) PublicView(now time.Time, id string) (approval.View, bool) {
 	return approval.View{}, false
 }
 
-// Grants are the yeses that are remembered, oldest first.
-func (e *Engine) Grants(now time.Time) []approval.Grant { return e.desk.Grants(now) }
-
 // Pending are the open questions, the oldest first.
 func (e *Engine) Pending(skip, limit int) []approval.Summary { return e.desk.Pending(skip, limit) }

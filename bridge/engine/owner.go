@@ -29,7 +29,7 @@ func (e *Engine) ownerSaid(ev Event) {
 
 // revoke forgets a yes, and puts that on record.
 func (e *Engine) revoke(id string) {
-	for _, g := range e.desk.Grants(e.now) {
+	for _, g := range e.Grants(e.now) {
 		if g.ID == id {
 			e.endGrant(g, "")
 		}

@@ -35,15 +35,34 @@ func (e *Engine) remember(ev Synced) {
 	}
 }
 
+// Grants are the yeses that are remembered, oldest first, and then those that are used up or over
+// while a call that they allowed has not started.
+func (e *Engine) Grants(now time.Time) []approval.Grant {
+	all := e.desk.Grants(now)
+	for _, c := range e.calls.Unstarted() {
+		if rests(c) && !slices.ContainsFunc(all, func(g approval.Grant) bool { return g.ID == c.Agreed.Used.ID }) {
+			all = append(all, *c.Agreed.Used)
+		}
+	}
+	return all
+}
+
+// rests reports whether a call may start by a yes of before, which has not been taken back.
+func rests(c *inflight.Call) bool {
+	return c.Phase.Unstarted() && c.Agreed != nil && c.Agreed.Used != nil && !c.Revoked
+}
+
 // endGrant ends a yes that is remembered, and puts that on record. What it allowed and has not started
 // does not start any more.
 func (e *Engine) endGrant(g approval.Grant, why string) {
-	if !e.desk.Revoke(g.ID) {
-		return
-	}
-	e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
+	ends := e.desk.Revoke(g.ID)
 	for _, c := range e.calls.Unstarted() {
-		c.Revoked = c.Revoked || c.Agreed != nil && c.Agreed.Used != nil && c.Agreed.Used.ID == g.ID
+		if rests(c) && c.Agreed.Used.ID == g.ID {
+			c.Revoked, ends = true, true
+		}
+	}
+	if ends {
+		e.note(record.Record{Event: record.Revoked, From: g.Caller, Method: g.Method, Tool: g.Tool, Grant: g.ID, Reason: why})
 	}
 }
 
@@ -447,7 +466,7 @@ func (e *Engine) beginPlan(c *inflight.Call, id []byte) []byte {
 
 // endPlans ends all that people gave leave for ahead.
 func (e *Engine) endPlans(why string) {
-	for _, g := range e.desk.Grants(e.now) {
+	for _, g := range e.Grants(e.now) {
 		if g.Ahead() {
 			e.endGrant(g, why)
 		}

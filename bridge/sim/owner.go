@@ -75,10 +75,11 @@ func (w *world) mayRevoke() bool { return w.proc != nil && len(w.proc.sidecar.Gr
 func (w *world) revoke() {
 	w.proc.tell(engine.Tick{}) // a grant whose time is over, though the tick is late, is not there to be taken back
 	for _, g := range w.proc.sidecar.Grants() {
+		usedUp := w.check.usedUp(g.ID)
 		w.check.revoked(g.ID)
 		w.drawer.drop(g.ID)
 		if !w.proc.sidecar.Revoke(g.ID) {
-			w.check.wasGone(g.ID)
+			w.check.wasGone(g.ID, usedUp)
 		}
 	}
 	w.company.relyAll()
