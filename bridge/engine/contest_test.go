@@ -367,6 +367,29 @@ func TestWhoHasSeenNoClaimIsToldNothingOfItsEnd(t *testing.T) {
 	}
 }
 
+// Nobody had seen the claim, so nobody was told when it was given up, and what it was of stayed as it was for good: no
+// record had the last word on that, and what the Book remembers grew.
+func TestAClaimThatHasNotLeftHasALastWord(t *testing.T) {
+	for what, ends := range map[string]func(s *stage){
+		"the seat is lost": func(s *stage) { s.do(Unseated{}) },
+		"a halt":           func(s *stage) { s.halt() },
+		"the bridge ends":  func(s *stage) { s.do(GivingUp{}) },
+	} {
+		s := proposalStage(t, "mew/v0.4", forAll)
+		s.offersRead("p1", "", "")
+		s.claim("p1")
+		s.notTaken()
+		ends(s)
+		if r := s.lastNote(record.Rejected); r.Reason != "busy" || r.State != "untold" || r.Executed != "no" {
+			t.Errorf("%s: on record is %+v", what, r)
+		}
+		s.rejected()
+		if n := len(s.engine.offers.calls); n != 0 {
+			t.Errorf("%s: %d calls are kept", what, n)
+		}
+	}
+}
+
 // While we were away somebody may have taken it up.
 func TestAfterALostLinkNothingRunsThatOthersMayHaveServed(t *testing.T) {
 	for name, lose := range map[string]func(s *stage, q ask){

@@ -86,7 +86,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 	const live = "watched waiting pending asking contending"
 	want := map[event]string{
 		due:       "waiting>pending",
-		passed:    "waiting,pending,asking>watched",
+		passed:    "waiting,pending,asking,contending>watched",
 		refused:   "waiting,pending,asking,contending>rejected",
 		contends:  "pending,asking>contending",
 		reopened:  "running,claimed>pending",

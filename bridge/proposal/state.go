@@ -65,7 +65,7 @@ const (
 // from us: what was once decided is not decided again.
 var table = map[event]map[State]State{
 	due:       {Waiting: Pending},
-	passed:    {Waiting: Watched, Pending: Watched, Asking: Watched},
+	passed:    {Waiting: Watched, Pending: Watched, Asking: Watched, Contending: Watched},
 	refused:   {Waiting: Rejected, Pending: Rejected, Asking: Rejected, Contending: Rejected},
 	asked:     {Pending: Asking},
 	contends:  {Pending: Contending, Asking: Contending},
