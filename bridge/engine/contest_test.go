@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/engine/outgoing"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -234,6 +235,33 @@ func TestTheWindowOfAClaimThatWasHeldBeginsWhenItLeaves(t *testing.T) {
 	}
 	if s.pass(claimWindow); s.asked() != 1 {
 		t.Errorf("it ran %d times", s.asked())
+	}
+}
+
+// The way out was full, and then so much waited for it that our claim was given up. Nobody had seen that, and at a gateway
+// that returns nothing the proposal ran here all the same, as it may with others.
+func TestAClaimThatHadNoRoomOnTheWayOutRunsNothing(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", forAll)
+	s.reads("carol", "r1")
+	first := s.lastID()
+	s.reads("carol", "r2")
+	second := s.lastID()
+	s.offersRead("p1", "", "")
+	s.claim("p1")
+	s.notTaken()
+	s.pausesFor(1)
+	before := s.asked()
+	for _, id := range []string{first, second} {
+		s.said(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", outgoing.HeldMaxBytes/2) + `"}]}}`)
+	}
+	if !s.noted(record.Dropped, "outbox_full") {
+		t.Fatal("there is room for all")
+	}
+	if s.pass(time.Minute + claimPatience); s.asked() != before {
+		t.Error("it runs, and nobody has seen who serves it")
+	}
+	if !s.noted(record.Rejected, "busy") {
+		t.Errorf("on record is %+v", s.notes)
 	}
 }
 

@@ -328,6 +328,8 @@ func (e *Engine) unechoed(c *inflight.Call) {
 	case c.Phase != inflight.Claiming:
 	case e.room.held.Delays([]string{c.Self}):
 		e.awaitEcho(c) // it has not even left
+	case c.Claim != inflight.Seen:
+		e.refuseCall(c, unclaimed("so much waited to leave that the request that shows who serves this was given up"))
 	case e.room.echoes && !c.Patient:
 		e.awaitEcho(c) // one has come back since, so this may need its time (seed 401554)
 	case e.room.echoes:
