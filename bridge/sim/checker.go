@@ -45,20 +45,20 @@ type checker struct {
 	versions   map[string]string        // of tools as last listed
 	first      map[string]string        // and as first listed
 	grants     []grant
-	given      map[string]*planned // by plans, by the id on record
-	kept       map[string]bool     // which of them were read back when this life began
-	ungiven    map[string]bool     // grants of this life that ended because the disk did not take the yes
-	revokedNow map[string]bool     // grants that were taken back in this life
-	takenBack  map[string]bool     // grants of which this life has yet to put on record that they are taken back
-	books      []*rulebook         // in force, one after the other
-	listedLife int                 // of the server that listed its tools last
-	listedAt   time.Duration       // when it did so
-	met        bool                // it did so once in this life of the bridge; until then nothing is judged
-	notTakenAt time.Duration       // when a line could not be written last
-	lostAt     time.Duration       // the seat was lost last
-	echoAt     time.Duration       // a claim of ours came back last; 0: none has, in this life
-	quietTill  time.Duration       // it was told to be quiet, at the latest
-	stop       bool                // it was told to stop
+	given      map[string]*planned  // by plans, by the id on record
+	kept       map[string]time.Time // when those of them were made that were read back as this life began
+	ungiven    map[string]bool      // grants of this life that ended because the disk did not take the yes
+	revokedNow map[string]bool      // grants that were taken back in this life
+	takenBack  map[string]bool      // grants of which this life has yet to put on record that they are taken back
+	books      []*rulebook          // in force, one after the other
+	listedLife int                  // of the server that listed its tools last
+	listedAt   time.Duration        // when it did so
+	met        bool                 // it did so once in this life of the bridge; until then nothing is judged
+	notTakenAt time.Duration        // when a line could not be written last
+	lostAt     time.Duration        // the seat was lost last
+	echoAt     time.Duration        // a claim of ours came back last; 0: none has, in this life
+	quietTill  time.Duration        // it was told to be quiet, at the latest
+	stop       bool                 // it was told to stop
 
 	filed      *rulebook                                // what the file says that is not in force, as far as is known
 	filedAs    string                                   // the question whether it may be

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
@@ -35,7 +36,13 @@ func (c *checker) viasOf(cl *claim) (all []string) {
 
 // granted: those who may decide had agreed to the very same before, for longer.
 func (c *checker) granted(cl *claim, w way) bool {
-	return len(cl.votes) == 0 && slices.ContainsFunc(c.grants, func(g grant) bool { return c.covers(g, cl, w) })
+	return len(cl.votes) == 0 && slices.ContainsFunc(c.grants, func(g grant) bool { return c.covers(g, cl, w) && !c.isAhead(g, 16*time.Minute) })
+}
+
+// isAhead: the file says that an earlier life made a grant at a time that comes in so long only.
+// From 15 minutes on it does not count (docs/approvals.md).
+func (c *checker) isAhead(g grant, by time.Duration) bool {
+	return c.kept[g.id].After(c.w.clock(c.proc).Add(by))
 }
 
 // covers: a grant is for this call, and the terms of now let it count.
@@ -73,7 +80,7 @@ func (c *checker) sure(cl *claim, w way) *grant {
 	if cl.pinned || cl.method != "tools/call" || cl.offer() || len(cl.corr) > 0 || c.listedLate {
 		return nil
 	}
-	i := slices.IndexFunc(c.grants, func(g grant) bool { return c.kept[g.id] && g.keep == "always" && c.covers(g, cl, w) })
+	i := slices.IndexFunc(c.grants, func(g grant) bool { return !c.kept[g.id].IsZero() && g.keep == "always" && c.covers(g, cl, w) && !c.isAhead(g, 14*time.Minute) })
 	if i < 0 {
 		return nil
 	}

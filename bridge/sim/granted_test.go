@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
 )
 
@@ -34,6 +35,21 @@ func TestOnlyAYesThatTheDiskDidNotTakeIsNotThereToBeTakenBack(t *testing.T) {
 		c.wasGone("858874ca", tc.usedUp)
 		if blamed := len(c.violations) > 0; blamed != tc.blamed {
 			t.Errorf("%s: somebody is blamed: %t", name, blamed)
+		}
+	}
+}
+
+// A yes of before that was made at a time that has not come does not count: nobody has to be spared for it (seed 99019799), and
+// nothing may run by it.
+func TestAYesFromAheadOfTheClockSparesNobody(t *testing.T) {
+	for ahead, counts := range map[time.Duration]bool{-time.Hour: true, 10 * time.Minute: true, time.Hour: false} {
+		c := aChecker()
+		c.grants = []grant{{id: "858874ca", caller: "agent-a", tool: "note", keep: "always", args: `{}`, vias: []string{"request"}, by: []string{"alice"}}}
+		c.restored([]approval.Grant{{ID: "858874ca", Made: c.w.clock(c.proc).Add(ahead)}})
+		cl := &claim{said: said{from: "agent-a", method: "tools/call", tool: "note", args: []byte(`{}`)}, vias: []string{"request"}}
+		w := way{verdict: ask, of: []string{"alice"}, need: 1, remember: []string{"always"}}
+		if spares, runs := c.sure(cl, w) != nil, c.granted(cl, w); spares != counts || runs != counts {
+			t.Errorf("made %v after now: nobody is to be asked: %t, it may run: %t", ahead, spares, runs)
 		}
 	}
 }

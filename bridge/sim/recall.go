@@ -53,8 +53,8 @@ func (c *checker) lasting() []grant {
 
 // restored: the file had these when the bridge began.
 func (c *checker) restored(all []approval.Grant) {
-	c.kept = map[string]bool{}
+	c.kept = map[string]time.Time{}
 	for _, g := range all {
-		c.kept[g.ID] = true
+		c.kept[g.ID] = g.Made
 	}
 }

@@ -121,7 +121,7 @@ func (c *checker) decided(cl *claim, r record.Record) {
 		c.blame("WIRE 7.8", "%v is allowed while others are to serve it", cl)
 	}
 	if r.Grant != "" && r.Keep == "" && r.Item == 0 {
-		c.w.tally.remembered(c.kept[r.Grant])
+		c.w.tally.remembered(!c.kept[r.Grant].IsZero())
 	}
 	if cl.question == "" {
 		c.mayRunUnasked(cl)
