@@ -87,7 +87,7 @@ func (s *Sidecar) PublicView(id string) (approval.View, bool) {
 	return s.engine.PublicView(s.o.Now(), id)
 }
 
-// Grants are the yeses that are remembered, oldest first.
+// Grants are as those of [engine.Engine.Grants].
 func (s *Sidecar) Grants() []approval.Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -141,8 +141,8 @@ func (l *loader) edits(at item) (all []Edit) {
 	return all
 }
 
-// MaxField is how many bytes a number has at most that somebody puts into a field. A bound
-// that is longer would be none to who compares the two.
+// MaxField is how many bytes a number has at most that somebody puts into a field. approval
+// compares no longer ones, so a longer bound would bound nothing.
 const MaxField = 64
 
 func (l *loader) edit(key, at item) Edit {

@@ -66,8 +66,9 @@ func homeOf(s string) place {
 
 var schemeForm = lazily(`^[a-z][a-z0-9+.-]+$`)
 
-// schemeOf is the scheme with which a URL begins, in small letters; "" if a text is none. What
-// stands behind one letter is a drive's, and of what browsers know they miss no slash.
+// schemeOf is the scheme of a URL, in small letters; "" if s does not begin as one: with a scheme of
+// at least 2 characters (one letter is a drive), a colon and a slash. Of the schemes that browsers
+// know, the slash may be missing.
 func schemeOf(s string) string {
 	head, rest, has := strings.Cut(s, ":")
 	if !has {
@@ -95,9 +96,9 @@ func unbroken(s string) string {
 	}, s)
 }
 
-// urlOf takes a URL for what those may who follow it, written as a path is that begins with
-// its scheme: it ends at ? and #, nobody climbs over its host, a user is no part of that, and
-// many who read a file do not look at its host.
+// urlOf is a URL as whoever follows it may read it, written as a path that begins with its scheme: it
+// ends at ? and #, its .. do not climb over the host, a user is no part of the host, and the host of
+// a file: is left out, as many who read files ignore it.
 func urlOf(scheme, s string) place {
 	_, rest, _ := strings.Cut(unbroken(strings.TrimRightFunc(s, func(r rune) bool { return r <= ' ' })), ":")
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {

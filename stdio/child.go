@@ -39,7 +39,7 @@ type child struct {
 	over context.CancelFunc
 
 	putMu sync.Mutex // held while something is put into out
-	mid   bool       // the host is in the middle of a line; guarded by putMu
+	mid   bool       // the host is in the middle of a line; set under putMu, by the goroutine that reads the host alone
 
 	failing     chan failure  // the first reason to stop it
 	up          chan struct{} // closed when the handshake is done
@@ -313,8 +313,8 @@ func (c *child) awaitSoftExit(ctx context.Context, f failure) failure {
 }
 
 // stop goes down the ladder of [StopTimes] until the process has exited. A connection is
-// closed for writing first, and cut if the other end does not close too. Once ctx, that of
-// Run, ends, nobody is patient any more.
+// closed for writing first, and cut if the other end does not close too. When ctx, that of
+// Run, ends, the first rung is no longer than Stop.Input, whatever the Patience of the host.
 func (c *child) stop(ctx context.Context, f failure) {
 	t := c.s.o.Stop
 	switch {

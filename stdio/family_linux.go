@@ -87,8 +87,8 @@ func childReaped(pid int) {
 }
 
 // Beside runs a command that is not the server's, as its Run does. What it leaves
-// running is not ended when a server is swept; see [Options].Sweep. What bears the mark
-// of a server was left by that meanwhile.
+// running is not ended when a server is swept; see [Options].Sweep. What bears the
+// mark of a server is: that left it while the command ran.
 func Beside(cmd *exec.Cmd) error {
 	children.mu.Lock()
 	since, before := children.reaper, map[int]bool{}

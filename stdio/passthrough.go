@@ -78,7 +78,7 @@ func (r *relay) fromHost() {
 }
 
 // unendedHostLine takes what the host wrote last, without a newline. Some servers take that
-// for a line too, and nothing may follow it there.
+// for a line too. From then on put fails: a line of ours would be glued to it.
 func (r *relay) unendedHostLine(line []byte) {
 	gate := r.host.Gate
 	if gate == nil || !r.screen(line) {

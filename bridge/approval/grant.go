@@ -268,7 +268,8 @@ func (d *Desk) endGrants(caller string) {
 	d.grants = slices.DeleteFunc(d.grants, func(g *Grant) bool { return g.Keep != "always" && g.Keep != KeepPlan && g.Caller == caller })
 }
 
-// Grants are those in force, oldest first. They are copies.
+// Grants are those whose time is not over and that are not used up, oldest first, also one that
+// does not count as it was made later than now. They are copies.
 func (d *Desk) Grants(now time.Time) (all []Grant) {
 	for _, g := range d.grants {
 		if !g.over(now) && !g.done() {

@@ -49,8 +49,8 @@
 //
 // The first record of every file after the first carries last_call, the calls that
 // were open, those that were allowed to start and had not, asked with those of which people
-// were asked or that a process had not come to start or refuse, if there were any, and halted
-// where the bridge was.
+// were asked, or that were decided by a process that ended before it started or refused them, if
+// there were any, and halted where the bridge was.
 //
 // # Who asks what
 //

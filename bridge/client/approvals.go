@@ -153,8 +153,8 @@ func (s *ApprovalInbox) takeToAnswer(id string, shown func(*Question) bool) (*Qu
 	return a, answer, nil
 }
 
-// isAway keeps of somebody whether they are away, for whoever is hears no answer.
-func (s *ApprovalInbox) isAway(id string, away bool) {
+// setAway keeps whether a participant has left the topic: who has would hear no answer.
+func (s *ApprovalInbox) setAway(id string, away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.open {
@@ -164,8 +164,9 @@ func (s *ApprovalInbox) isAway(id string, away bool) {
 	}
 }
 
-// seated: a roster settles who is away. Some gateways give none; there nobody is.
-func (s *ApprovalInbox) seated(peers []wire.Participant) {
+// takeRoster keeps who of the askers is away, by the roster of a new seat. Without one, as some
+// gateways give none, everybody counts as here.
+func (s *ApprovalInbox) takeRoster(peers []wire.Participant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.open {

@@ -67,7 +67,7 @@ type sentAnswer struct {
 	because  string // how it ended, heard before that; "" for not yet
 }
 
-// A Question is one that is put to us. Nobody changes what of it can be read.
+// A Question is one that is put to us. Its exported fields never change.
 type Question struct {
 	approval.Elicited
 	From  string // who asks

@@ -22,7 +22,7 @@ func (c *Client) SeatTaken(d wire.Dialect, w wire.Welcome) {
 	}
 	c.mu.Unlock()
 	if c.opt.Approvals != nil {
-		c.opt.Approvals.seated(w.Peers)
+		c.opt.Approvals.takeRoster(w.Peers)
 	}
 	if first {
 		close(c.seated)
@@ -60,7 +60,7 @@ func (c *Client) seatEvent(what, detail string) {
 // Received implements [topic.Handler].
 func (c *Client) Received(e *wire.Envelope) {
 	if c.opt.Approvals != nil {
-		c.opt.Approvals.isAway(e.From, false) // whoever speaks is here
+		c.opt.Approvals.setAway(e.From, false) // whoever speaks is here
 	}
 	switch e.Kind {
 	case wire.Presence:
@@ -111,7 +111,7 @@ func (c *Client) presence(e *wire.Envelope) {
 	}
 	c.mu.Unlock()
 	if c.opt.Approvals != nil && (event == "join" || event == "leave") {
-		c.opt.Approvals.isAway(who.ID, event == "leave")
+		c.opt.Approvals.setAway(who.ID, event == "leave")
 	}
 	if c.opt.OnPresence != nil {
 		c.opt.OnPresence(who.ID, event)

@@ -68,8 +68,8 @@ func (f *Proxy) decide(q *question, result []byte) {
 	f.do(Decide{q.ID, r})
 }
 
-// askAgain puts the questions of one bridge before the person once more whose answers could not be
-// sent, or all of them if that is "": now they may be.
+// askAgain ends the pause of questions whose answers could not be sent, as now they may be: of those
+// of one bridge, or with "" of all.
 func (f *Proxy) askAgain(bridge string) {
 	for _, q := range f.questions {
 		if q.again != nil && q.again.Stands() && (bridge == "" || q.Bridge == bridge) {

@@ -110,17 +110,16 @@ func (f *Proxy) forwarded(r *request, a Answered) {
 	}
 }
 
-// shake: the answers to all that one peer was asked may be lost, or to all that is under way if
-// that is "".
-func (f *Proxy) shake(of, why string) {
+// shake notes why the answers to what peer was asked may be lost; with "", to all that is under way.
+func (f *Proxy) shake(peer, why string) {
 	for _, key := range slices.Sorted(maps.Keys(f.calls)) {
-		if c := f.calls[key]; !c.done && (of == "" || c.pair.Peer == of) {
+		if c := f.calls[key]; !c.done && (peer == "" || c.pair.Peer == peer) {
 			c.shaken = why
 			f.listenFor(c)
 		}
 	}
 	for _, r := range f.inOrder() {
-		if r.sent != nil && (of == "" || r.sent.pair.Peer == of) {
+		if r.sent != nil && (peer == "" || r.sent.pair.Peer == peer) {
 			r.sent.shaken = why
 			f.listenForSent(r)
 		}

@@ -137,9 +137,9 @@ type request struct {
 // A question waits for the person at the client.
 type question struct {
 	Question
-	shown  bool          // the client has it before its person, or has an answer that could not be sent
+	shown  bool          // the client has it before its person, or its answer is on its way or waits to be asked for again
 	failed bool          // the client could not; it is answered elsewhere
-	pause  time.Duration // how long it was not asked again when its answer could not be sent, 0 if it always could
+	pause  time.Duration // until it is asked again after its answer could not be sent, the last time; 0: never yet
 	again  *alarm        // when it is asked again
 
 	nonce string   // with which the card answers it, once; "" until the card has it

@@ -33,7 +33,7 @@ func (e *Engine) serverAnswered(m *jsonrpc.Message) {
 		r := recordOf(c)
 		r.Event, r.Detail = record.Late, "the server's answer came when nobody waited for it"
 		e.note(r)
-		e.served(c, came(m), refusal.Yes)
+		e.served(c, serverResult(m), refusal.Yes)
 	default:
 		e.deliver(c, m)
 	}
@@ -54,11 +54,12 @@ func (e *Engine) deliver(c *inflight.Call, m *jsonrpc.Message) {
 		e.note(r)
 		e.sendOf(wire.Reply, e.passedOn(c, m), c.Name)
 	}
-	e.served(c, came(m), refusal.Yes)
+	e.served(c, serverResult(m), refusal.Yes)
 }
 
-// came is what the server's answer makes of the proposal that its call serves.
-func came(m *jsonrpc.Message) proposal.Result {
+// serverResult is what our server's answer makes of the proposal that its call serves. Unlike
+// resultOf, it never leaves that to others: our server had the call.
+func serverResult(m *jsonrpc.Message) proposal.Result {
 	if Outcome(m) == "ok" {
 		return proposal.Served
 	}

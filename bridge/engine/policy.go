@@ -35,20 +35,21 @@ func (e *Engine) remember(ev Synced) {
 	}
 }
 
-// Grants are the yeses that are remembered, oldest first, and then those that are used up or over
-// while a call that they allowed has not started.
+// Grants are the yeses that are remembered, oldest first, then those that the desk has dropped as
+// used up or over, while a call that they allowed has not started: it can still be taken back.
 func (e *Engine) Grants(now time.Time) []approval.Grant {
 	all := e.desk.Grants(now)
 	for _, c := range e.calls.Unstarted() {
-		if rests(c) && !slices.ContainsFunc(all, func(g approval.Grant) bool { return g.ID == c.Agreed.Used.ID }) {
+		if byRemembered(c) && !slices.ContainsFunc(all, func(g approval.Grant) bool { return g.ID == c.Agreed.Used.ID }) {
 			all = append(all, *c.Agreed.Used)
 		}
 	}
 	return all
 }
 
-// rests reports whether a call may start by a yes of before, which has not been taken back.
-func rests(c *inflight.Call) bool {
+// byRemembered reports whether a call that has not started was allowed by a remembered yes that is
+// not taken back.
+func byRemembered(c *inflight.Call) bool {
 	return c.Phase.Unstarted() && c.Agreed != nil && c.Agreed.Used != nil && !c.Revoked
 }
 
@@ -57,7 +58,7 @@ func rests(c *inflight.Call) bool {
 func (e *Engine) endGrant(g approval.Grant, why string) {
 	ends := e.desk.Revoke(g.ID)
 	for _, c := range e.calls.Unstarted() {
-		if rests(c) && c.Agreed.Used.ID == g.ID {
+		if byRemembered(c) && c.Agreed.Used.ID == g.ID {
 			c.Revoked, ends = true, true
 		}
 	}

@@ -76,19 +76,15 @@ func (e *Events) Emit(r *record.Record) {
 	e.sayOrHold(r)
 }
 
-// EmitOf is Emit for a record of what a peer has brought about, which is told as far as there is
-// room for lines about it.
+// EmitOf is Emit for a record of what by has brought about: it is told while there is room for
+// lines about by, then counted.
 func (e *Events) EmitOf(by string, r *record.Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.visits != nil {
 		e.visits.asked(r.From)
 	}
-	if !e.listsLocked(by, "") {
-		e.detail(plain.Words(r))
-		return
-	}
-	e.sayOrHold(r)
+	e.sayWithin(by, "", r)
 }
 
 // peer tells that somebody came or left.
@@ -103,9 +99,11 @@ func (e *Events) peer(r *record.Record) {
 	}
 }
 
-// listPeer is peer as far as there is room for lines about it.
-func (e *Events) listPeer(r *record.Record) {
-	if !e.listsLocked(r.ID, r.State) {
+// listPeer is peer while there is room for lines about whom it is about.
+func (e *Events) listPeer(r *record.Record) { e.sayWithin(r.ID, r.State, r) }
+
+func (e *Events) sayWithin(about, state string, r *record.Record) {
+	if !e.listsLocked(about, state) {
 		e.detail(plain.Words(r))
 		return
 	}

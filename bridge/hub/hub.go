@@ -194,5 +194,5 @@ func (h *Hub) Before(topic string, d wire.Dialect, mark string, limit int) ([][]
 	t.mu.Lock()
 	entries, err := t.past.Before(mark, limit)
 	t.mu.Unlock()
-	return spelled(entries, d), err // which may take milliseconds, and nobody here waits for it
+	return rehearsal(nil).spelled(entries, d), err // which may take milliseconds, and nobody here waits for it
 }

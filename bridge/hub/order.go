@@ -15,7 +15,8 @@ type requestKey struct{ from, id string }
 const share = 64
 
 // An order says which of the requests that are remembered is forgotten next: the oldest of
-// whoever has most of them. It follows from what was said, as all that a topic is.
+// whoever has most of them. It depends on the frames of the topic and their
+// order alone, as all state of a topic does.
 type order struct {
 	slots  []slot
 	askers map[string]*asker
@@ -66,7 +67,8 @@ func (o *order) add(q requestKey, limit int) (oldest requestKey, full bool) {
 	return oldest, full
 }
 
-// take empties the slot of what is forgotten next, as a asks once more.
+// take makes room for one more request of a: it empties the slot of a's own oldest if a has its share
+// and nobody has more, else that of whoever is first in the heap.
 func (o *order) take(a *asker) (oldest requestKey, at int) {
 	if v := o.most[0]; a.n < share || a.n < v.n {
 		a = v

@@ -1,6 +1,10 @@
 package hub
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
+)
 
 // A rehearsal is what a topic remembers as its next member is to read it, by the entry.
 type rehearsal map[*Entry][]byte
@@ -21,12 +25,13 @@ func rehearse(topic sync.Locker, past History, m *Member) (r rehearsal) {
 	return r
 }
 
-// told is spelled for m's welcome: only what was said since the rehearsal remains to be spelled.
-func (r rehearsal) told(entries []*Entry, m *Member) (frames [][]byte) {
+// spelled are entries of the history as frames of dialect d, without those it has no word for (see
+// [Hub.Before]). Only what is not in r, which may be nil, remains to be spelled.
+func (r rehearsal) spelled(entries []*Entry, d wire.Dialect) (frames [][]byte) {
 	for _, e := range entries {
 		body, known := r[e]
 		if !known {
-			body = e.as(m.Dialect)
+			body = e.as(d)
 		}
 		if body != nil {
 			frames = append(frames, body)

@@ -76,7 +76,7 @@ func TestWhatIsSaidAfterTheRehearsalIsTold(t *testing.T) {
 	r := rehearse(&sync.Mutex{}, past, m)
 	past.Add(late)
 	entries, _ := past.Before("", 0)
-	if told := fmt.Sprintf("%s", r.told(entries, m)); told != "[late kept]" {
+	if told := fmt.Sprintf("%s", r.spelled(entries, d)); told != "[late kept]" {
 		t.Errorf("told is %s", told)
 	}
 }

@@ -24,19 +24,20 @@ type call struct {
 	method, key string
 	rpcID       []byte   // nil if the request had none
 	to          string   // whom it was put to; "": whoever likes may answer
-	others      []uint64 // and whom else (see fingerprint): there may be hundreds
+	others      []uint64 // and whom else (see hashOf): there may be hundreds
 	proposed    bool     // it is a proposal
 }
 
 // asks reports whether an answer of id to the call is wanted.
 func (c *call) asks(id string) bool {
-	return c.to == "" || c.to == id || len(c.others) > 0 && slices.Contains(c.others, fingerprint(id))
+	return c.to == "" || c.to == id || len(c.others) > 0 && slices.Contains(c.others, hashOf(id))
 }
 
-var fingers = maphash.MakeSeed()
+var seed = maphash.MakeSeed()
 
-// fingerprint stands for an id that may be long. Nobody outside can find two that have the same.
-func fingerprint(id string) uint64 { return maphash.String(fingers, id) }
+// hashOf stands for an id that may be long. The seed is of this process, so nobody outside can find
+// two ids with one hash.
+func hashOf(id string) uint64 { return maphash.String(seed, id) }
 
 // A requestCache holds the latest requests and proposals of a topic (see order).
 type requestCache struct {
@@ -64,14 +65,14 @@ func (r *requestCache) add(e *wire.Envelope, members map[string]*Member) {
 		if len(e.To) > 1 {
 			c.others = make([]uint64, len(e.To)-1)
 			for i, to := range e.To[1:] {
-				c.others[i] = fingerprint(to)
+				c.others[i] = hashOf(to)
 			}
 		}
 	}
 	if len(e.Key) <= longKey {
 		c.key = e.Key
 	}
-	if len(e.To)+len(e.Corr) > 2 || len(e.Spelled) > longKey { // method and key may be parts of the frame's head
+	if len(e.To)+len(e.Corr) > 2 || len(e.Spelled) > longKey { // method and key may be parts of a long head, and would keep all of it
 		c.method, c.key = strings.Clone(c.method), strings.Clone(c.key)
 	}
 	q := requestKey{c.from, strings.Clone(e.ID)} // without the rest of the frame's head

@@ -262,21 +262,10 @@ func (t *Topic) welcome(m *Member, rehearsed rehearsal) []byte {
 	var past [][]byte
 	if m.Dialect.TellsHistory() {
 		entries, _ := t.past.Before("", 0) // what is lacking has no word in a welcome
-		past = rehearsed.told(entries, m)
+		past = rehearsed.spelled(entries, m.Dialect)
 		slices.Reverse(past)
 	}
 	return m.Dialect.AppendWelcome(nil, uuid.NewString(), wire.Stamp(time.Now()), t.name, w, past)
-}
-
-// spelled are entries of the history as frames of dialect d, without those it has no word for (see
-// [Hub.Before]).
-func spelled(entries []*Entry, d wire.Dialect) (frames [][]byte) {
-	for _, e := range entries {
-		if body := e.as(d); body != nil {
-			frames = append(frames, body)
-		}
-	}
-	return frames
 }
 
 // put queues one frame. A reader that is too slow is cut.

@@ -158,9 +158,9 @@ func (n *notifier) keep(ctx context.Context) {
 	}
 }
 
-// farewell is how long Run goes on after its context to say that nothing more is told. An MCP
-// client whose server is bridged waits three seconds for all that is to be done then (node), and
-// that the record is closed comes after this.
+// farewell is how long Run goes on after its context to say that nothing more is told. It
+// is less than the lastLeave of bridge/node, three seconds, in which the record has to be closed
+// too, after this.
 const farewell = 2 * time.Second
 
 // leave says so of what is open yet wherever it was told, so that nobody answers what nobody hears.

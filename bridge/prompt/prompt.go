@@ -37,9 +37,9 @@ type Prompt struct {
 
 // How often things are looked at.
 const (
-	everySecond = time.Second // the clock, and whether we are in the foreground
-	findAgain   = 2 * time.Second
-	lastLine    = time.Second // how long a terminal has to take our last lines
+	everySecond   = time.Second // the clock, and whether we are in the foreground
+	findAgain     = 2 * time.Second
+	lastLinesTime = time.Second // how long a terminal has to take our last lines
 )
 
 // logLines is how many lines above a question of many lines are left to the log.
@@ -78,19 +78,19 @@ func (p *Prompt) Run(ctx context.Context, find Finder) error {
 	t.restore()
 	select {
 	case <-over:
-	case <-time.After(lastLine):
+	case <-time.After(lastLinesTime):
 	}
 	return nil
 }
 
-// attend is Run without an end to its patience.
+// attend is Run, but waits for the terminal however long that takes no output.
 func (p *Prompt) attend(ctx context.Context, t *terminal, find Finder) {
 	ctx, stop := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop(nil)
 	keys := newTyped()
-	defer t.lastWords()
+	defer t.unmarkPastes()
 	defer p.flush()
 	defer p.screen.hide(false)
 	defer t.restore()

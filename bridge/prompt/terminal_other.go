@@ -27,5 +27,5 @@ func openTerminal(*os.File) (*terminal, error) {
 func (t *terminal) size() (columns, lines int)   { return 80, 24 }
 func (t *terminal) ours() (ours, fresh bool)     { return false, false }
 func (t *terminal) restore()                     {}
-func (t *terminal) lastWords()                   {}
+func (t *terminal) unmarkPastes()                {}
 func (t *terminal) read(context.Context, *typed) {}

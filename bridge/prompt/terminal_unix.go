@@ -122,8 +122,9 @@ func (t *terminal) restore() {
 	t.over = true
 }
 
-// lastWords are said when it was given back.
-func (t *terminal) lastWords() {
+// unmarkPastes has the terminal mark pastes no more. It comes after restore, as it may wait for a
+// terminal that takes no output.
+func (t *terminal) unmarkPastes() {
 	if t.saved != nil && t.foreground() {
 		unix.Write(t.fd, []byte(pastesUnmarked))
 	}

@@ -21,7 +21,7 @@ type Options struct {
 	Log   *slog.Logger                      // nil: none
 	Emit  func(*record.Record)              // what happened; the record is the caller's again when it returns
 	Note  func(by, text string)             // what a peer has brought about, for a log with bounds; by is "" if none has
-	Asked func(by string, r *record.Record) // the same for what a peer puts to the person
+	Asked func(by string, r *record.Record) // Emit for a question of by's, for a log with bounds
 	Ready func(tools int)                   // the client sees so many tools
 
 	Trace func(dir string, line []byte) // sees what the client says ("recv") and hears ("send"), and must not keep it; nil: nobody does

@@ -12,7 +12,7 @@ import (
 
 // Until returns a context that ends at the first signal and one that ends at the second, both
 // with the cause. A third one kills the process in the usual way. A hangup is a wish to reload
-// where something can be, else a signal as others, but never the second: of a terminal that is
+// where something can be, else like any other signal, but never the second: of a terminal that is
 // closed two may come, and from a supervisor one behind its SIGTERM.
 func Until(reload *Reloads, cause error) (first, second context.Context) {
 	first, stop := context.WithCancelCause(context.Background())

@@ -120,10 +120,10 @@ func (p *program) carried(to *cobra.Command) ([]string, error) {
 	return args, nil
 }
 
-// settled are the variables that cmd takes settings from. For an entry of a client they are
+// variables are the ones that cmd takes settings from. For an entry of a client they are
 // those of the edit alone: the client does not start us in this shell, so what we look at and
 // say must not come from it either.
-func (p *program) settled(cmd *cobra.Command) func(key string) string {
+func (p *program) variables(cmd *cobra.Command) func(key string) string {
 	if at := cmd.Parent(); at == nil || at.Name() != "client" {
 		return p.getenv
 	}

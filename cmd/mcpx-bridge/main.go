@@ -18,6 +18,7 @@ func main() {
 	keepToOurselves()
 	collectLess()
 	wakeFewer(os.Args[1:])
+	// The terminal that we were started at: stdin may be elsewhere, as behind & in a script.
 	at := cmp.Or(terminal(os.Stdin), terminal(os.Stderr), terminal(os.Stdout))
 	reload := signals.NewReloads(func() bool { return at == nil || terminal(at) != nil })
 	ctx, hurry := signals.Until(reload, errSignalled)

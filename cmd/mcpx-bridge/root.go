@@ -89,7 +89,7 @@ func (p *program) prepare(cmd *cobra.Command) error {
 	}
 	known := help.Settings(cmd.Root())
 	var err error
-	if p.given, err = config.Settle(cmd.Flags(), known, p.settled(cmd)); err != nil {
+	if p.given, err = config.Settle(cmd.Flags(), known, p.variables(cmd)); err != nil {
 		return err
 	}
 	p.lookedOn, p.readByOthers = terminal(p.stderr) != nil, private.ReadByOthers(p.stdout) || private.ReadByOthers(p.stderr)
