@@ -177,8 +177,7 @@ func (c *checker) timeLeft(cl *claim) time.Duration {
 // shared by as many as the longest sequence among them has; false if none of them asks.
 func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 	turns := 1
-	for _, b := range c.booksSince(cl) {
-		w := c.held(cl, b)
+	for _, w := range c.waysHeld(cl) {
 		if w.verdict != ask {
 			continue
 		}
@@ -190,6 +189,18 @@ func (c *checker) shortestTurn(cl *claim) (least time.Duration, asks bool) {
 		}
 	}
 	return least / time.Duration(turns), asks
+}
+
+// waysHeld are how the policies since may have had a claim decided. Where a listing comes at this
+// moment, what was due before is judged without it (seed 99320815).
+func (c *checker) waysHeld(cl *claim) (all []way) {
+	for _, b := range c.booksSince(cl) {
+		all = append(all, c.held(cl, b))
+		if c.listedAt == c.w.now {
+			all = append(all, cl.terms(b))
+		}
+	}
+	return all
 }
 
 // mayHaveNobody: too few of those who may decide are there, or were all the time.

@@ -84,3 +84,24 @@ func TestWhatWasDueBeforeTheListIsJudgedWithoutIt(t *testing.T) {
 		}
 	}
 }
+
+// The time of a question was over, the timer rang late, and a list in which its tool has changed came before it rang: it is
+// over because of its time, though a tool that has changed is blocked (seed 99320815).
+func TestTheTimeOfAQuestionIsOverBeforeTheListThatComesThen(t *testing.T) {
+	for waited, late := range map[time.Duration]bool{time.Minute - time.Second: false, time.Minute: true} {
+		c := aChecker()
+		c.books = []*rulebook{{ways: map[string]way{"pay": {verdict: ask, of: []string{"alice"}, need: 1, within: time.Minute}}, pin: "block"}}
+		c.listed([]byte(`{"result":{"tools":[{"name":"pay","description":"1"}]}}`))
+		c.firstSure["pay"] = "1"
+		cl := c.enter(&said{id: "r", from: "agent-a", kind: wire.Request, method: "tools/call", tool: "pay", perfect: true})
+		cl.question = "q"
+		c.w.now += waited
+		c.listed([]byte(`{"result":{"tools":[{"name":"pay","description":"2"}]}}`))
+		if !c.surelyChanged("pay") {
+			t.Fatal("the tool is the same")
+		}
+		if is := refusals[-31002](c, cl); is != late {
+			t.Errorf("after %v its time is over: %t", waited, is)
+		}
+	}
+}
