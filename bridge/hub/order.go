@@ -10,8 +10,8 @@ import (
 type requestKey struct{ from, id string }
 
 // share is how many requests of each participant are forgotten like everybody's: the oldest
-// first. Whoever has asked more has them forgotten before others' are, so that nobody can have
-// what others asked forgotten, while those who ask little do not lose it to the many who did once.
+// first. Whoever has asked more than others has them forgotten before theirs, so that nobody can
+// have what those asked forgotten who asked less, while they do not lose it to the many who asked once.
 const share = 64
 
 // An order says which of the requests that are remembered is forgotten next: the oldest of

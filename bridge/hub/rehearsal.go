@@ -1,23 +1,25 @@
 package hub
 
 import (
-	"sync"
-
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
 // A rehearsal is what a topic remembers as its next member is to read it, by the entry.
 type rehearsal map[*Entry][]byte
 
-// rehearse spells the history for m's welcome while nobody waits for that: it may take milliseconds,
-// and in these nobody in the topic could speak. topic is its lock.
-func rehearse(topic sync.Locker, past History, m *Member) (r rehearsal) {
+// rehearse spells the history for m's welcome, if it gets a seat, while nobody but those who come
+// waits for that: it may take milliseconds, and in these nobody in the topic could speak.
+func (t *Topic) rehearse(m *Member) (r rehearsal) {
 	if !m.local || !m.Dialect.TellsHistory() {
 		return nil
 	}
-	topic.Lock()
-	entries, _ := past.Before("", 0)
-	topic.Unlock()
+	t.mu.Lock()
+	if t.bars(m) != nil {
+		t.mu.Unlock()
+		return nil
+	}
+	entries, _ := t.past.Before("", 0)
+	t.mu.Unlock()
 	r = make(rehearsal, len(entries))
 	for _, e := range entries {
 		r[e] = e.as(m.Dialect)

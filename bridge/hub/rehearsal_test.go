@@ -73,10 +73,15 @@ func TestWhatIsSaidAfterTheRehearsalIsTold(t *testing.T) {
 	past := &ring{most: 2, size: 1 << 20}
 	past.Add(gone)
 	past.Add(kept)
-	r := rehearse(&sync.Mutex{}, past, m)
+	topic := &Topic{past: past, settings: settings{most: 1}}
+	r := topic.rehearse(m)
 	past.Add(late)
 	entries, _ := past.Before("", 0)
 	if told := fmt.Sprintf("%s", r.spelled(entries, d)); told != "[late kept]" {
 		t.Errorf("told is %s", told)
+	}
+	topic.closed = true
+	if r := topic.rehearse(m); r != nil {
+		t.Errorf("for who gets no seat, %d entries are spelled", len(r))
 	}
 }

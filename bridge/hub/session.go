@@ -32,8 +32,8 @@ type Session struct {
 // Join seats a guest in the topic of that name. Whoever sat there under its id is cut, unless
 // that one came later ([ErrReplaced]). The welcome is the first frame its sink gets, before
 // Join returns. With an error there is no session; ctx bounds the wait for a log or a presence
-// that takes its time, those in memory never do. Where somebody here does not keep up with those
-// who come and go, they come one at a time, each up to 250 ms later.
+// that takes its time, those in memory never do. They come one at a time; where somebody here
+// does not keep up with those who come and go, each up to 250 ms after the one before.
 func (h *Hub) Join(ctx context.Context, topic string, who Guest) (*Session, error) {
 	t, err := h.open(topic)
 	if err != nil {

@@ -106,7 +106,7 @@ func (t *Topic) Idle() { t.handOn() }
 
 // joined seats a member, and answers its session.
 func (t *Topic) joined(e *Entry) {
-	cut, err := t.seat(e.Who, rehearse(&t.mu, t.past, e.Who))
+	cut, err := t.seat(e.Who, t.rehearse(e.Who))
 	if err == nil && e.Who.local {
 		t.count.Joins.Add(1)
 	}
@@ -124,21 +124,11 @@ func (t *Topic) joined(e *Entry) {
 func (t *Topic) seat(m *Member, past rehearsal) (cut []*Member, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	old := t.byID[m.ID]
-	switch {
-	case m.state != coming:
-		err = errGivenUp
-	case t.closed:
-		err = ErrClosed
-	case old == nil && len(t.members) >= t.most:
-		err = ErrFull
-	case old != nil && old.Epoch > m.Epoch:
-		err = ErrReplaced
-	}
-	if err != nil {
+	if err = t.bars(m); err != nil {
 		m.state = gone
 		return nil, err
 	}
+	old := t.byID[m.ID]
 	if !m.local {
 		m.sink = remote{}
 	}
@@ -152,6 +142,22 @@ func (t *Topic) seat(m *Member, past rehearsal) (cut []*Member, err error) {
 	t.byID[m.ID] = m
 	t.members = append(slices.Clip(t.members), m)
 	return cut, nil
+}
+
+// bars returns why m gets no seat, nil if it does. The caller holds t.mu.
+func (t *Topic) bars(m *Member) error {
+	old := t.byID[m.ID]
+	switch {
+	case m.state != coming:
+		return errGivenUp
+	case t.closed:
+		return ErrClosed
+	case old == nil && len(t.members) >= t.most:
+		return ErrFull
+	case old != nil && old.Epoch > m.Epoch:
+		return ErrReplaced
+	}
+	return nil
 }
 
 // lease notes which lease of its seat m has, and reports whether its session still waits.

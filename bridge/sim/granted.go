@@ -80,7 +80,9 @@ func (c *checker) sure(cl *claim, w way) *grant {
 	if cl.pinned || cl.method != "tools/call" || cl.offer() || len(cl.corr) > 0 || c.listedLate {
 		return nil
 	}
-	i := slices.IndexFunc(c.grants, func(g grant) bool { return !c.kept[g.id].IsZero() && g.keep == "always" && c.covers(g, cl, w) && !c.isAhead(g, 14*time.Minute) })
+	i := slices.IndexFunc(c.grants, func(g grant) bool {
+		return !c.kept[g.id].IsZero() && g.keep == "always" && c.covers(g, cl, w) && !c.isAhead(g, 14*time.Minute)
+	})
 	if i < 0 {
 		return nil
 	}

@@ -267,7 +267,7 @@ func TestPacing(t *testing.T) {
 			}
 		})
 	})
-	// A cancellation overtakes nothing that it may be about: what never arrived cannot be taken back.
+	// A cancellation of which nobody can say what it is about overtakes nothing that it may be about.
 	t.Run("O38 the urgent overtake, progress never waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c counter
@@ -309,6 +309,32 @@ func TestPacing(t *testing.T) {
 			})
 		})
 	}
+	t.Run("O38 what takes back something that has left overtakes what waits", func(t *testing.T) {
+		for cancel, want := range map[string]string{
+			`{"payload":{"method":"notifications/cancelled","params":{"requestId":"gone"}}}`:    "cancel question own",
+			`{"payload":{"method":"notifications/cancelled","params":{"requestId":"own"}}}`:     "question own cancel",
+			`{"payload":{"params":{"requestId":"question"}},"correlation_id":["gone"]}`:         "question cancel own",
+			`{"kind":"mcp/withdraw:proposal","correlation_id":["own"],"payload":{"reason":""}}`: "question own cancel",
+			`{"kind":"mcp/withdraw","correlation_id":"gone","payload":{"reason":""}}`:           "cancel question own",
+			`{"kind":"mcp/withdraw"}`: "question own cancel",
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				var c counter
+				g := &script{play: func(_ int, p *player) { p.say(welcomeD2("mew/v0.4")); c.hear(p) }}
+				s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
+				s.want("taken")
+				s.Send(wire.Reply, []byte("x"))
+				s.Send(wire.Own, []byte(`{"own":"own"}`))
+				s.Send(wire.Question, []byte(`{"question":"question"}`))
+				s.Send(wire.Cancellation, []byte(cancel))
+				time.Sleep(time.Hour)
+				got := strings.Join(c.take(), " ")
+				if got = strings.NewReplacer(cancel, "cancel", `{"own":"own"}`, "own", `{"question":"question"}`, "question").Replace(got); got != "x "+want {
+					t.Errorf("%s: the order was %s", cancel, got)
+				}
+			})
+		}
+	})
 	t.Run("half of the burst is kept for answers", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c counter

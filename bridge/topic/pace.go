@@ -1,7 +1,10 @@
 package topic
 
 import (
+	"bytes"
+	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,7 +90,9 @@ func (p *pacer) keep(c wire.Class, frame []byte) error {
 	if p.frames >= queueFrames || p.bytes+len(frame) > queueBytes {
 		return outbox.ErrFull
 	}
-	c = p.after(c)
+	if c == wire.Cancellation {
+		c = p.behind(frame)
+	}
 	p.waiting[c] = append(p.waiting[c], frame)
 	p.frames++
 	p.bytes += len(frame)
@@ -95,17 +100,35 @@ func (p *pacer) keep(c wire.Class, frame []byte) error {
 	return nil
 }
 
-// after returns the class with which a frame waits. What takes something back stands behind all that it
-// may be about: whoever got it first would know nothing of that, and do it once it comes.
-func (p *pacer) after(c wire.Class) wire.Class {
-	if c == wire.Cancellation {
-		for _, later := range [...]wire.Class{wire.Own, wire.Question} {
-			if len(p.waiting[later]) > 0 {
-				return later
-			}
+// behind returns the class with which a cancellation waits: that of what it takes back, if that waits
+// itself. Whoever got the cancellation first would know nothing of that, and do it once it comes.
+func (p *pacer) behind(cancellation []byte) wire.Class {
+	id := takenBack(cancellation)
+	for _, class := range [...]wire.Class{wire.Own, wire.Question} {
+		if slices.ContainsFunc(p.waiting[class], func(frame []byte) bool { return bytes.Contains(frame, id) }) {
+			return class
 		}
 	}
-	return c
+	return wire.Cancellation
+}
+
+// takenBack is the id of what a cancellation takes back, as it stands in the frame of that: ids of ours
+// are spelled in one way. It is empty where none is found, and then it may be any.
+func takenBack(cancellation []byte) []byte {
+	var frame struct {
+		Corr    json.RawMessage `json:"correlation_id"` // of a withdrawal: the proposal
+		Payload struct {
+			Params struct{ RequestID json.RawMessage }
+		}
+	}
+	if json.Unmarshal(cancellation, &frame) != nil {
+		return nil
+	}
+	id := frame.Payload.Params.RequestID
+	if id == nil {
+		id = bytes.Trim(frame.Corr, "[]")
+	}
+	return id
 }
 
 // arm sets the timer for the next token.

@@ -6,7 +6,7 @@ type Class uint8
 
 const (
 	Reply        Class = iota // responses and rejects
-	Cancellation              // notifications/cancelled, withdrawals; behind what they may take back
+	Cancellation              // notifications/cancelled, withdrawals; behind what they take back, if that waits
 	Question                  // elicitations
 	Own                       // requests of our own
 	Notice                    // notifications
