@@ -80,3 +80,16 @@ func names(members []*Member) (ids []string) {
 	}
 	return ids
 }
+
+// absent returns those whom a request or a proposal is for and who are not among members.
+func absent(e *wire.Envelope, members map[string]*Member) (ids []string) {
+	if e.Kind != wire.Request && e.Kind != wire.Proposal {
+		return nil
+	}
+	for _, id := range e.To {
+		if members[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -7,22 +7,10 @@ import (
 // A rehearsal is what a topic remembers as its next member is to read it, by the entry.
 type rehearsal map[*Entry][]byte
 
-// rehearse spells the history for m's welcome, if it gets a seat, while nobody but those who come
-// waits for that: it may take milliseconds, and in these nobody in the topic could speak.
-func (t *Topic) rehearse(m *Member) (r rehearsal) {
-	if !m.local || !m.Dialect.TellsHistory() {
-		return nil
-	}
-	t.mu.Lock()
-	if t.bars(m) != nil {
-		t.mu.Unlock()
-		return nil
-	}
-	entries, _ := t.past.Before("", 0)
-	t.mu.Unlock()
-	r = make(rehearsal, len(entries))
+func rehearsalOf(entries []*Entry, d wire.Dialect) rehearsal {
+	r := make(rehearsal, len(entries))
 	for _, e := range entries {
-		r[e] = e.as(m.Dialect)
+		r[e] = e.as(d)
 	}
 	return r
 }

@@ -144,6 +144,21 @@ func (t *Topic) seat(m *Member, past rehearsal) (cut []*Member, err error) {
 	return cut, nil
 }
 
+// rehearse spells the history for m's welcome, if it gets a seat, while nobody but those who come
+// waits for that: it may take milliseconds, and in these nobody in the topic could speak.
+func (t *Topic) rehearse(m *Member) rehearsal {
+	if !m.local || !m.Dialect.TellsHistory() {
+		return nil
+	}
+	var entries []*Entry
+	t.mu.Lock()
+	if t.bars(m) == nil {
+		entries, _ = t.past.Before("", 0)
+	}
+	t.mu.Unlock()
+	return rehearsalOf(entries, m.Dialect)
+}
+
 // bars returns why m gets no seat, nil if it does. The caller holds t.mu.
 func (t *Topic) bars(m *Member) error {
 	old := t.byID[m.ID]
@@ -343,7 +358,7 @@ func (t *Topic) fanOut(e *Entry, v *verdict) {
 	}
 	e.Who = nil
 	t.expect(v.speaker, &e.Envelope)
-	v.absent = t.absent(&e.Envelope)
+	v.absent = absent(&e.Envelope, t.byID)
 	misled, askers := e.readers(&t.asked)
 	t.asked.add(&e.Envelope, t.byID)
 	t.past.Add(e)
@@ -372,20 +387,6 @@ func (t *Topic) fanOut(e *Entry, v *verdict) {
 		}
 	}
 	e.spellings = nil // the history does not keep what can be had again
-}
-
-// absent returns those whom a request or a proposal is for and who are not here. The caller
-// holds t.mu.
-func (t *Topic) absent(e *wire.Envelope) (ids []string) {
-	if e.Kind != wire.Request && e.Kind != wire.Proposal {
-		return nil
-	}
-	for _, id := range e.To {
-		if t.byID[id] == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // recall completes a response with what its request said, if that is still remembered, and
