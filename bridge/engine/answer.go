@@ -217,7 +217,7 @@ func (e *Engine) refuseCall(c *inflight.Call, r refusal.Refusal) {
 	}
 	if !c.SummedUp {
 		of := refusedOn(recordOf(c), r)
-		of.Detail = e.unnamed(c, of.Detail)
+		of.Detail = e.onRecord(c, of.Detail)
 		e.note(of)
 	}
 	e.reply(c, e.worded(c.From, c.ID, c.Method, c.Key, r))
@@ -464,7 +464,7 @@ func (e *Engine) refuseLife(l *proposal.Life, r *refusal.Refusal) []proposal.Act
 // refused.
 func (e *Engine) declined(c *inflight.Call, r refusal.Refusal) {
 	of := refusedOn(recordOf(c), r)
-	of.Event, of.Outcome, of.Reason, of.Detail, of.State = record.Rejected, "", r.Word(), e.unnamed(c, r.Exactly()), "untold"
+	of.Event, of.Outcome, of.Reason, of.Detail, of.State = record.Rejected, "", r.Word(), e.onRecord(c, r.Exactly()), "untold"
 	acts := e.refuseLife(c.Life, &r)
 	if len(acts) == 0 {
 		return // the proposal is over, and whoever ends the call for that says so

@@ -86,9 +86,9 @@ func shortKey(key string) string {
 // [approval.Doing].
 func whatOf(c *inflight.Call) string { return approval.Doing(c.Method, refusal.Clip(c.Key)) }
 
-// unnamed is what may be on record of a sentence with whatOf in it: what the call names is one
-// of its params, and may be hidden as they are.
-func (e *Engine) unnamed(c *inflight.Call, says string) string {
+// onRecord is a sentence with whatOf in it as it may be on record: without what the call names, which
+// is one of its params, where the policy hides any of those.
+func (e *Engine) onRecord(c *inflight.Call, says string) string {
 	if c.Tool() != "" || bytes.Equal(e.policy.RedactScanned(c.Args), c.Args) {
 		return says
 	}
