@@ -202,7 +202,8 @@ func TestTheLastRecordsOfAFileAreFollowed(t *testing.T) {
 	path := newPath(t)
 	l, _ := open(t, path, Options{MaxSize: 1 << 10})
 	f := begun(t, path)
-	got := rest(t, f)
+	var got strings.Builder
+	got.WriteString(rest(t, f))
 	f.stat = func(name string) (os.FileInfo, error) {
 		f.stat = os.Stat
 		mustAppend(t, l, `{"event":"last"}`)
@@ -211,7 +212,7 @@ func TestTheLastRecordsOfAFileAreFollowed(t *testing.T) {
 	}
 	for range 3 {
 		must(t, f.look())
-		got += rest(t, f)
+		got.WriteString(rest(t, f))
 	}
 	var want []byte
 	files, err := Files(path)
@@ -219,8 +220,8 @@ func TestTheLastRecordsOfAFileAreFollowed(t *testing.T) {
 	for _, file := range files {
 		want = append(want, read(t, file)...)
 	}
-	if got != string(want) {
-		t.Errorf("what was read:\n%swhat is there:\n%s", got, want)
+	if got.String() != string(want) {
+		t.Errorf("what was read:\n%swhat is there:\n%s", got.String(), want)
 	}
 }
 

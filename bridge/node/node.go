@@ -274,7 +274,7 @@ func (n *Node) keepSeat(ctx context.Context) error {
 // untilTold waits for told, then lets the calls finish that have begun, as long as most. here
 // is the place in the topic by then, nil if there is none.
 func (p *plan) untilTold(told, inner context.Context, most time.Duration, server *stdio.Server, here func() *Node) error {
-	defer context.AfterFunc(p.o.Hurry, server.Kill) // whyever we end
+	defer func() { context.AfterFunc(p.o.Hurry, server.Kill) }() // from the end on, whyever that is
 	select {
 	case <-inner.Done():
 		return nil
