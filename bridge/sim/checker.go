@@ -53,6 +53,7 @@ type checker struct {
 	books      []*rulebook          // in force, one after the other
 	listedLife int                  // of the server that listed its tools last
 	listedAt   time.Duration        // when it did so
+	firstAt    time.Duration        // when it did so first in its life
 	met        bool                 // it did so once in this life of the bridge; until then nothing is judged
 	notTakenAt time.Duration        // when a line could not be written last
 	lostAt     time.Duration        // the seat was lost last

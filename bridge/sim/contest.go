@@ -84,6 +84,12 @@ func (c *checker) dueBeforeList(cl *claim) bool {
 	return c.listedAt == c.w.now && len(cl.hints.preferred) > 0 && 0 <= late && late < tickLate
 }
 
+// dueBeforeServer: that listing is the first of this life of the server, without which there was
+// none to serve the proposal (seed 99695049).
+func (c *checker) dueBeforeServer(cl *claim) bool {
+	return c.dueBeforeList(cl) && c.firstAt == c.w.now
+}
+
 // refuses: somebody will not serve a proposal, or is gone.
 func (c *checker) refuses(who string, ids []string) {
 	for _, cl := range c.order {

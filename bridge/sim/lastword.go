@@ -32,7 +32,7 @@ var refusals = map[int]refusalRule{
 	-31005: func(c *checker, cl *claim) bool { return c.mayBeTooMuch(cl) || c.mayBeFull(cl) || c.wonInQuiet(cl) },
 	-31006: func(c *checker, _ *claim) bool { return c.proc.stopping || c.proc.leaving }, // nobody told it to stop whose server never came up (seed 70033675)
 	-31007: func(c *checker, cl *claim) bool {
-		return !c.w.server.alive || max(c.w.server.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.server.life || c.listedLate || c.notReadAgain(cl)
+		return !c.w.server.alive || max(c.w.server.upAt, c.notTakenAt) >= cl.heardAt || c.listedLife != c.w.server.life || c.listedLate || c.notReadAgain(cl) || c.dueBeforeServer(cl)
 	},
 	-31008: func(_ *checker, cl *claim) bool { return cl.started },
 	-31009: func(c *checker, cl *claim) bool { return c.w.log.failedSince(cl.heardAt) },

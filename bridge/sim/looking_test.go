@@ -105,3 +105,28 @@ func TestTheTimeOfAQuestionIsOverBeforeTheListThatComesThen(t *testing.T) {
 		}
 	}
 }
+
+// It was a proposal's turn, the timer rang late, and the first list of a server that was started anew came before it rang:
+// until then nobody knew the tools, so it is refused for that. With a later list the server was there (seed 99695049).
+func TestWhatWasDueBeforeTheFirstListHadNoServer(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		for late, due := range map[time.Duration]bool{-time.Second: false, time.Second: true, tickLate: false} {
+			c := aChecker()
+			list := []byte(`{"result":{"tools":[{"name":"pay","description":"1"}]}}`)
+			c.listed(list)
+			c.w.server.alive, c.w.server.life, c.w.server.upAt = true, c.w.server.life+1, c.w.now
+			if c.w.now += time.Second; !first {
+				c.listed(list)
+			}
+			c.w.now += time.Second
+			cl := c.enter(&said{id: "p", from: "agent-b", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true,
+				hints: hints{preferred: []string{"carol"}, wait: 5 * time.Second}})
+			c.w.now += 5*time.Second + late
+			c.listed(list)
+			c.lastReject(cl, "incapable", "server_unavailable")
+			if blamed := len(c.violations) > 0; blamed == (first && due) {
+				t.Errorf("its turn was %v ago, the list is the first: %t, and it is said: %v", late, first, c.violations)
+			}
+		}
+	}
+}

@@ -215,6 +215,9 @@ func (c *checker) listed(raw []byte) {
 			c.first[name] = now[name]
 		}
 	}
+	if c.listedLife != c.w.server.life {
+		c.firstAt = c.w.now
+	}
 	c.versions, c.listedLife, c.listedAt, c.met = now, c.w.server.life, c.w.now, true
 }
 
