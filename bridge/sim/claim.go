@@ -67,6 +67,7 @@ type claim struct {
 	proposerGone bool          // of a proposal
 	outcome      string        // as it was put on record
 	executed     string
+	refusedAs    int  // the code of that on record
 	spoilt       bool // nobody knew how it ended, and then it came out that nothing came of it
 
 	again    bool   // it was heard once more when it could have been forgotten, so this may be about that one
@@ -260,7 +261,8 @@ func (cl *claim) done() bool {
 }
 
 // mayBeRefusedBy: an error of the bridge goes with what is on record of a call,
-// and not better with a newer one.
+// and not better with a newer one, as a refusal does whose code is on record of that
+// alone: it may leave first, where the other one waits for room (seed 99688444).
 func (cl *claim) mayBeRefusedBy(l *letter, newer *claim) bool {
 	e := l.Payload.Error
 	switch {
@@ -269,6 +271,8 @@ func (cl *claim) mayBeRefusedBy(l *letter, newer *claim) bool {
 	case e != nil && e.Data.Decision != "":
 		return e.Data.Decision == cl.question
 	case e == nil || e.Data.Reason == "", cl.executed != "" && cl.executed != e.Data.Executed:
+		return false
+	case cl.refusedAs != 0 && cl.refusedAs != e.Code && newer.refusedAs == e.Code:
 		return false
 	case cl.excused == "", !cl.perfect:
 		return true

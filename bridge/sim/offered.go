@@ -115,7 +115,7 @@ func (c *checker) ofOffer(cl *claim, r record.Record) {
 	case r.Event == record.Unfulfilled:
 		c.spoils(cl.serves)
 	case r.Executed != "":
-		cl.outcome, cl.executed = r.Outcome, r.Executed
+		cl.outcome, cl.executed, cl.refusedAs = r.Outcome, r.Executed, r.Code
 		c.ranFirst(cl, r)
 	case cl.offer() && (r.Event == record.Expired || r.Event == record.Left):
 		c.mayEnd(cl, r.Event)
@@ -240,6 +240,6 @@ func (c *checker) comesBack(cl *claim) {
 	cl.expect, cl.modified = cl.args, false // what somebody changed before that is judged no more (seeds 13992 and 14936)
 	cl.allowed, cl.denied, cl.over, cl.refused, cl.shown, cl.self = false, false, false, false, false, ""
 	c.judgedByNow(cl)
-	cl.executed, cl.outcome, cl.lostTo, cl.before, cl.echoed = "", "", "", "", false
+	cl.executed, cl.outcome, cl.refusedAs, cl.lostTo, cl.before, cl.echoed = "", "", 0, "", "", false
 	cl.lentTo, cl.returns = run{}, false
 }
