@@ -67,7 +67,7 @@ type checker struct {
 	filedYes   bool                                     // which the person at this machine has said yes to
 	streaks    map[streakKey]*streak                    // of refusals
 	fill       map[string]map[envelopeKey]time.Duration // what was heard in each share, and when last
-	missing    map[string]bool                          // who was not on a roster, and has not been heard of since
+	missing    map[string]time.Duration                 // who was not on a roster, and has not been heard of since; and since when
 	unlisted   map[string]bool                          // who has left, or was not on a roster, and has not joined since
 	unreads    map[envelopeKey]int                      // requests and proposals that can be read in two ways, as often as each came
 	twofold    []said                                   // such proposals of this life, as they may be read
@@ -93,7 +93,7 @@ func (c *checker) forget() {
 	c.versions, c.first, c.absences = map[string]string{}, map[string]string{}, map[string]*absence{}
 	c.firstSure = map[string]string{}
 	c.filed, c.filedAs, c.filedYes, c.echoAt, c.quietTill = nil, "", false, 0, 0
-	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]bool{}, map[string]bool{}
+	c.streaks, c.missing, c.unlisted = map[streakKey]*streak{}, map[string]time.Duration{}, map[string]bool{}
 	c.expecting, c.lines, c.answersOf = map[string][]*claim{}, map[string]*line{}, map[string][][]byte{}
 	c.untaken, c.used, c.requesting, c.twofold = map[string]bool{}, map[string]int{}, map[string][]envelopeKey{}, nil
 }

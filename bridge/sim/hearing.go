@@ -101,7 +101,9 @@ func (c *checker) seated(here []wire.Participant) {
 		if !listed {
 			c.refuses(id, nil)
 		}
-		c.missing[id] = c.missing[id] || !listed
+		if _, already := c.missing[id]; !listed && !already {
+			c.missing[id] = c.w.now
+		}
 		c.unlisted[id] = !listed
 		c.absent(id, !listed, false)
 	}

@@ -50,7 +50,7 @@ func (c *checker) mustHear(l *line, tries int) {
 // callerGone: the bridge counts somebody as gone, who said so. It waits longer for whom
 // a roster merely did not have.
 func (c *checker) callerGone(id string) {
-	if c.missing[id] {
+	if _, is := c.missing[id]; is && !c.leaveWasDue(id) {
 		return
 	}
 	for _, cl := range c.order {
@@ -62,6 +62,16 @@ func (c *checker) callerGone(id string) {
 			cl.line.halfMoot = true
 		}
 	}
+}
+
+// leaveTakes is how long somebody who said that they left may be back.
+const leaveTakes = 5 * time.Second
+
+// leaveWasDue: the roster of this moment is the first without somebody, and that they left counted before it came: what
+// is due is judged before what comes (seed 99712402). What was said before the seat was lost counts no more.
+func (c *checker) leaveWasDue(id string) bool {
+	a := c.absences[id]
+	return c.missing[id] == c.w.now && a != nil && a.since > c.lostAt && c.w.now-a.since >= leaveTakes
 }
 
 // quits: the server is told that nobody waits for a call any more. lost: it could not be.
