@@ -50,12 +50,7 @@ func TestWhoCameAgainAndAgainCostOthersTheSeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := open(hub.Options{})
 			defer h.Close()
-			slow := &shelf{}
-			who, _ := guest("slow", 1)
-			who.Sink = slow
-			if _, err := h.Join(t.Context(), "t", who); err != nil {
-				t.Fatal(err)
-			}
+			slow := sitsSlowly(t, h)
 			var clients sync.WaitGroup
 			for range at {
 				clients.Go(func() {
@@ -80,12 +75,7 @@ func TestWhoCameAgainAndAgainCostOthersTheSeat(t *testing.T) {
 func TestWhoIsServedInlineComesAtOnce(t *testing.T) {
 	h := open(hub.Options{})
 	defer h.Close()
-	slow := &shelf{}
-	who, _ := guest("slow", 1)
-	who.Sink = slow
-	if _, err := h.Join(t.Context(), "t", who); err != nil {
-		t.Fatal(err)
-	}
+	slow := sitsSlowly(t, h)
 	for i := range shelfRoom {
 		inside, _ := guest(fmt.Sprint("inside", i%2), int64(2+i))
 		inside.Sink = &within{}
@@ -104,3 +94,15 @@ type within struct{ ear }
 func (*within) Put([]byte) hub.Outcome { return hub.Taken }
 func (*within) Cut(int, string)        {}
 func (*within) Inline() bool           { return true }
+
+// sitsSlowly has somebody sit in topic t who takes nothing unless the test does.
+func sitsSlowly(t *testing.T, h *hub.Hub) *shelf {
+	t.Helper()
+	slow := &shelf{}
+	who, _ := guest("slow", 1)
+	who.Sink = slow
+	if _, err := h.Join(t.Context(), "t", who); err != nil {
+		t.Fatal(err)
+	}
+	return slow
+}

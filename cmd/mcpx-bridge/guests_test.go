@@ -19,27 +19,7 @@ import (
 func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--json"}} {
-		g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		door := httptest.NewServer(g)
-		token, err := g.Mint(realgateway.Claims{ID: "alice", Topic: "t1"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		alice := openClient(t, "ws"+strings.TrimPrefix(door.URL, "http"), token, flags...)
-		everything, err := wire.ParseCaps([]byte(`["*"]`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sit := func(id string) *realgateway.Local {
-			l, err := g.Attach("t1", id, everything, wire.Dialects[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return l
-		}
+		alice, sit := serveAmongGuests(t, flags...)
 		for range 300 {
 			sit("rover").Close(1000, "")
 		}
@@ -69,8 +49,6 @@ func TestComingAndGoingFilledTheLogOfServe(t *testing.T) {
 		if len(sums) == 0 || !strings.Contains(sums[len(sums)-1][0], "left") || told != 600 {
 			t.Errorf("%q: %d of 600 are listed or summed up: %.2000s", flags, told, said[max(0, len(said)-2000):])
 		}
-		g.Close()
-		door.Close()
 	}
 }
 
@@ -79,24 +57,8 @@ func TestAQuestionThatIsPutAgainAndAgainFilledTheLogOfServe(t *testing.T) {
 	t.Parallel()
 	const times = 100
 	for _, flags := range [][]string{nil, {"--json"}} {
-		g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		door := httptest.NewServer(g)
-		token, err := g.Mint(realgateway.Claims{ID: "alice", Topic: "t1"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		alice := openClient(t, "ws"+strings.TrimPrefix(door.URL, "http"), token, flags...)
-		everything, err := wire.ParseCaps([]byte(`["*"]`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fs, err := g.Attach("t1", "fs", everything, wire.Dialects[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		alice, sit := serveAmongGuests(t, flags...)
+		fs := sit("fs")
 		asks := func(id, method, params string) {
 			frame := fmt.Sprintf(`{"protocol":"mcpx/v0.1","id":"%s","ts":"2026-01-01T00:00:00Z","from":"fs","to":["alice"],"kind":"mcp/request:%s","payload":{"jsonrpc":"2.0","id":"%[1]s","method":"%[2]s","params":%s}}`, id, method, params)
 			if err := fs.Put([]byte(frame)); err != nil {
@@ -132,7 +94,32 @@ func TestAQuestionThatIsPutAgainAndAgainFilledTheLogOfServe(t *testing.T) {
 			t.Errorf("%q: %d lines about what one asks, %d of %d are listed or summed up: %.2000s", flags, listed, told, 2*times, said[max(0, len(said)-2000):])
 		}
 		fs.Close(1000, "")
-		g.Close()
-		door.Close()
+	}
+}
+
+// serveAmongGuests has alice at serve, in a topic in which others sit as they come.
+func serveAmongGuests(t *testing.T, flags ...string) (alice *desktopClient, sit func(id string) *realgateway.Local) {
+	t.Helper()
+	g, err := realgateway.New(realgateway.Options{Secret: []byte(strings.Repeat("s", 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := httptest.NewServer(g)
+	t.Cleanup(door.Close)
+	t.Cleanup(func() { g.Close() })
+	token, err := g.Mint(realgateway.Claims{ID: "alice", Topic: "t1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	everything, err := wire.ParseCaps([]byte(`["*"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openClient(t, "ws"+strings.TrimPrefix(door.URL, "http"), token, flags...), func(id string) *realgateway.Local {
+		l, err := g.Attach("t1", id, everything, wire.Dialects[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
 	}
 }

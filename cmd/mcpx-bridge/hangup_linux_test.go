@@ -104,15 +104,7 @@ func TestASignalEndsWhatHasATerminalThatTakesNoOutput(t *testing.T) {
 				term.Sees("waiting for one")
 			}
 			takesNothing(t, term)
-			us.Process.Signal(syscall.SIGTERM)
-			select {
-			case err := <-ended:
-				if err != nil {
-					t.Error(err)
-				}
-			case <-time.After(patience):
-				t.Fatal("it does not end")
-			}
+			endsBySignal(t, us, ended)
 			if server != 0 && lives(server) {
 				t.Errorf("its server %d is left", server)
 			}
@@ -160,6 +152,12 @@ func TestASignalEndsApproveThatHasALogToWriteThere(t *testing.T) {
 			t.Fatal("it writes nothing")
 		}
 	}
+	endsBySignal(t, us, ended)
+}
+
+// endsBySignal tells a program to end, which it has to do as if all were well.
+func endsBySignal(t *testing.T, us *exec.Cmd, ended <-chan error) {
+	t.Helper()
 	us.Process.Signal(syscall.SIGTERM)
 	select {
 	case err := <-ended:
