@@ -98,11 +98,14 @@ func (c *checker) enter(s *said) *claim {
 func (c *checker) seated(here []wire.Participant) {
 	for _, id := range everybody {
 		listed := slices.ContainsFunc(here, func(h wire.Participant) bool { return h.ID == id })
+		switch _, already := c.missing[id]; {
+		case listed:
+			delete(c.missing, id)
+		case !already:
+			c.missing[id] = c.w.now
+		}
 		if !listed {
 			c.refuses(id, nil)
-		}
-		if _, already := c.missing[id]; !listed && !already {
-			c.missing[id] = c.w.now
 		}
 		c.unlisted[id] = !listed
 		c.absent(id, !listed, false)

@@ -18,6 +18,7 @@ func TestALeaveThatWasDueBeforeTheRosterCountsAtOnce(t *testing.T) {
 		c.heard(&frame{said: said{id: "gw", from: wire.Gateway, kind: wire.Presence, method: "leave", tool: "agent-a"}})
 	}
 	roster := func(c *checker) { c.seated(nil) }
+	listed := func(c *checker) { c.seated([]wire.Participant{{ID: "agent-a"}}) }
 	type step struct {
 		do   func(*checker)
 		wait time.Duration // after it
@@ -36,6 +37,8 @@ func TestALeaveThatWasDueBeforeTheRosterCountsAtOnce(t *testing.T) {
 		"no seat, and a roster":                 {[]step{{(*checker).unseated, 6 * time.Second}, {roster, 0}}, false},
 		"a leave, no seat, and a roster":        {[]step{{leaves, 2 * time.Second}, {(*checker).unseated, 4 * time.Second}, {roster, 0}}, false},
 		"a roster, and one when it is due":      {[]step{{roster, 6 * time.Second}, {roster, 0}}, false},
+		"a roster, one with them, and a leave":  {[]step{{roster, time.Second}, {listed, time.Second}, {leaves, 6 * time.Second}}, true},
+		"a leave, and a roster with them":       {[]step{{roster, time.Second}, {leaves, time.Second}, {listed, time.Second}, {roster, 6 * time.Second}}, false},
 	} {
 		for _, told := range []bool{false, true} {
 			c := aChecker()
