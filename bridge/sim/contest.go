@@ -78,10 +78,11 @@ func (c *checker) tooEarly(cl *claim) bool {
 }
 
 // dueBeforeList: it was a proposal's turn before the listing that comes at this moment, and no
-// timer has rung since. What is due is judged before what comes, so by no list (seed 94019774).
+// timer has rung since, which may have slept. What is due is judged before what comes, so by no
+// list (seed 94019774).
 func (c *checker) dueBeforeList(cl *claim) bool {
-	late := c.w.now - cl.heardAt - cl.hints.wait
-	return c.listedAt == c.w.now && len(cl.hints.preferred) > 0 && 0 <= late && late < tickLate
+	due := cl.heardAt + cl.hints.wait
+	return c.listedAt == c.w.now && len(cl.hints.preferred) > 0 && due <= c.w.now && c.w.now-max(due, c.w.dozedAt) < tickLate
 }
 
 // dueBeforeServer: that listing is the first of this life of the server, without which there was

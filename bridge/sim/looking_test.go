@@ -70,17 +70,26 @@ func TestAListingThatIsAnsweredTooLateChangesNothing(t *testing.T) {
 // It was a proposal's turn, the timer rang late, and the first list came before it rang: what is due is judged before
 // what comes, by no list, and so is refused for the halt, though the policy denies it (seed 94019774).
 func TestWhatWasDueBeforeTheListIsJudgedWithoutIt(t *testing.T) {
-	for late, blamed := range map[time.Duration]bool{-time.Second: true, time.Second: false, tickLate: true} {
+	for _, tc := range []struct {
+		late, awake time.Duration // since its turn, and since the machine slept; awake 0: it never did
+		blamed      bool
+	}{
+		{-time.Second, 0, true}, {time.Second, 0, false}, {tickLate, 0, true},
+		{-time.Second, time.Second, true}, {time.Minute, time.Second, false}, {time.Minute, tickLate, true},
+	} {
 		c := aChecker()
 		c.books = []*rulebook{{ways: map[string]way{"pay": {verdict: deny}}}}
 		c.w.server.alive = true
 		cl := c.enter(&said{id: "p", from: "mallory", kind: wire.Proposal, method: "tools/call", tool: "pay", perfect: true,
 			hints: hints{preferred: []string{"alice"}, wait: 5 * time.Second}})
-		c.w.now += 5*time.Second + late
+		c.w.now += 5*time.Second + tc.late
+		if tc.awake > 0 {
+			c.w.dozedAt = c.w.now - tc.awake
+		}
 		c.listed([]byte(`{"result":{"tools":[{"name":"pay","description":"1"}]}}`))
 		c.lastReject(cl, "busy", "halted")
-		if is := slices.ContainsFunc(c.violations, func(v violation) bool { return v.invariant == "S4" }); is != blamed {
-			t.Errorf("its turn was %v ago, and it is said: %v", late, c.violations)
+		if is := slices.ContainsFunc(c.violations, func(v violation) bool { return v.invariant == "S4" }); is != tc.blamed {
+			t.Errorf("its turn was %v ago, the machine is awake for %v, and it is said: %v", tc.late, tc.awake, c.violations)
 		}
 	}
 }
