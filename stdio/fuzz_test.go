@@ -3,6 +3,7 @@ package stdio
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,13 +63,14 @@ func FuzzGreeting(f *testing.F) {
 
 // A line of a host's that passes the gate unjudged is a tools/call, or an answer
 // under our seal, to no reader: not to one that ignores case, takes the last of
-// two, or ends lines at a carriage return.
+// two, passes over halves of pairs, or ends lines at a carriage return.
 func FuzzGate(f *testing.F) {
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `{"jsonrpc":"2.0","id":1,"Method":"tools/call"}`, `{"method":"ping","METHOD":"tools/call"}`,
 		`{"method":"ping","method":"tools/call","id":1}`, `[{"jsonrpc":"2.0","id":1,"method":"tools/call"}]`, "{\"method\":\"ping\",\"params\":\r{\"method\":\"tools/call\"}\r}",
 		`{"id":"mcpxSEAL1","result":{}}`, `{"ID":"mcpxSEAL1","result":{}}`, `{"method":"tool\u017f/call","id":1}`, `{"method":"ping"} {"method":"tools/call"}`, "\ufeff{}", "{\"meth\x00od\":1}",
 		`{"id":1,"result":"\ud83d"}`, `{"id":"mcpxSEAL\ud83d1","result":{}}`, `{"method":"tools/call\ud83d","id":1}`, `{"method":"ping","params":"\ud83d","meth\ud83dod":"tools/call"}`,
+		`{"method":"ping","me` + strings.Repeat(`\ud83d`, 90) + `thod":"tools/call"}`,
 	} {
 		f.Add([]byte(line))
 	}
@@ -87,6 +89,19 @@ func FuzzGate(f *testing.F) {
 			careless(t, part)
 		}
 		careless(t, line)
+		careless(t, withoutHalves(line))
+	})
+}
+
+var escapes = regexp.MustCompile(`\\(u[dD][89abAB]..\\u[dD][c-fC-F]..|u[dD][89a-fA-F]..|.)`)
+
+// withoutHalves is a line to a reader that passes over halves of pairs.
+func withoutHalves(line []byte) []byte {
+	return escapes.ReplaceAllFunc(line, func(escape []byte) []byte {
+		if len(escape) == len(`\ud83d`) {
+			return nil
+		}
+		return escape
 	})
 }
 

@@ -65,7 +65,8 @@ func (r *relay) hostMessage(text []byte) (jsonrpc.Message, error) {
 	}
 	rules.Halves = true
 	m, worse := jsonrpc.Parse(text, rules)
-	if k := skimmed(text); worse == nil && plain(m.Get(jsonrpc.Method), k.methods) && plain(m.Get(jsonrpc.ID), k.ids) {
+	k := skimmed(text)
+	if worse == nil && !k.cut && plain(m.Get(jsonrpc.Method), k.methods) && plain(m.Get(jsonrpc.ID), k.ids) {
 		return m, nil
 	}
 	return m, err

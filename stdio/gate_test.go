@@ -135,14 +135,19 @@ func TestHalfAnEmojiOfTheClientsLeavesNobodyWaiting(t *testing.T) {
 	}
 	c.say(`{"jsonrpc":"2.0","id":9,"method":"test/echo","params":` + half + `}` + "\n")
 	c.hears(`{"jsonrpc":"2.0","id":9,"result":` + half + `}`)
+	halves := strings.Repeat(`\ud83d`, 90) // more than is kept of a name
 	for line, id := range map[string]string{
-		`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"HOLE","arguments":` + half + `}}`: "12",
-		`{"jsonrpc":"2.0","id":13,"method":"tools/call\ud83d","params":{"name":"HOLE"}}`:                    "13",
-		`{"jsonrpc":"2.0","id":14,"method":"ping","meth\ud83dod":"tools/call","params":{"name":"HOLE"}}`:    "14",
-		`{"jsonrpc":"2.0","id":15,"meth\ud83dod":"tools/call","params":{"name":"HOLE"}}`:                    "null",
-		`{"jsonrpc":"2.0","id":"\ud83d` + seal + `1","result":"HOLE"}`:                                      "null",
-		`{"jsonrpc":"2.0","id":16,"i\ud83dd":"` + seal + `1","result":"HOLE"}`:                              "null",
-		`{"jsonrpc":"2.0","id":17,"id":18,"result":"HOLE \ud83d"}`:                                          "null",
+		`{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"HOLE","arguments":` + half + `}}`:      "12",
+		`{"jsonrpc":"2.0","id":13,"method":"tools/call\ud83d","params":{"name":"HOLE"}}`:                         "13",
+		`{"jsonrpc":"2.0","id":14,"method":"ping","meth\ud83dod":"tools/call","params":{"name":"HOLE"}}`:         "14",
+		`{"jsonrpc":"2.0","id":15,"meth\ud83dod":"tools/call","params":{"name":"HOLE"}}`:                         "null",
+		`{"jsonrpc":"2.0","id":"\ud83d` + seal + `1","result":"HOLE"}`:                                           "null",
+		`{"jsonrpc":"2.0","id":16,"i\ud83dd":"` + seal + `1","result":"HOLE"}`:                                   "null",
+		`{"jsonrpc":"2.0","id":19,"method":"ping","me` + halves + `thod":"tools/call","params":{"name":"HOLE"}}`: "19",
+		`{"jsonrpc":"2.0","id":20,"me` + halves + `thod":"tools/call","params":{"name":"HOLE"}}`:                 "null",
+		`{"jsonrpc":"2.0","i` + halves + `d":"` + seal + `1","result":"HOLE"}`:                                   "null",
+		`{"jsonrpc":"2.0","id":21,"` + halves + `id":"` + seal + `1","result":"HOLE"}`:                           "null",
+		`{"jsonrpc":"2.0","id":17,"id":18,"result":"HOLE \ud83d"}`:                                               "null",
 	} {
 		c.say(line + "\n")
 		c.out.SetReadDeadline(time.Now().Add(patience))

@@ -34,9 +34,10 @@ type skim struct {
 	ids     []string // the values of all its ids, as written
 	methods []string // and of what some reader takes for its method
 	speaks  bool     // it has another member of JSON-RPC
+	cut     bool     // a key is longer than what is kept: it may be any to a reader that passes over most of it
 }
 
-// skimMost is what is kept of one key or value: no id and no method of MCP is
+// skimMost is what is kept of one key or value: no key, id or method of MCP is
 // longer.
 const skimMost = 512
 
@@ -124,8 +125,8 @@ func (k *skim) outside(c byte) {
 		k.keep(c)
 	case ':':
 		if k.depth == 1 && !k.value {
-			k.value = true
 			k.named()
+			k.value = true
 			return
 		}
 		k.keep(c)
@@ -147,6 +148,7 @@ func (k *skim) keep(c byte) {
 
 // named notes a key as soon as it is known, whatever becomes of its value.
 func (k *skim) named() {
+	k.cut = k.cut || k.full()
 	switch letters(k.key) {
 	case "result", "error", "jsonrpc", "id":
 		k.speaks = true
