@@ -34,7 +34,7 @@ type skim struct {
 	ids     []string // the values of all its ids, as written
 	methods []string // and of what some reader takes for its method
 	speaks  bool     // it has another member of JSON-RPC
-	cut     bool     // a key is longer than what is kept: it may be any to a reader that passes over most of it
+	cut     bool     // a key, or a method, is longer than what is kept: it may be any to a reader that passes over most of it
 }
 
 // skimMost is what is kept of one key or value: no key, id or method of MCP is
@@ -164,6 +164,7 @@ func (k *skim) member() {
 		}
 	case strings.HasPrefix(name, "method"): // a NUL ends it to some
 		k.methods = append(k.methods, letters(k.val))
+		k.cut = k.cut || k.full()
 	}
 	k.key, k.val, k.value = k.key[:0], k.val[:0], false
 }
@@ -181,8 +182,8 @@ func (k *skim) answer() (id []byte, was bool) {
 }
 
 // personal reports whether some reader may find a question for a person in the
-// line as far as it has come. What is cut off is no question to anybody.
-func (k *skim) personal() bool { return slices.ContainsFunc(k.methods, resemblesPersonal) }
+// line as far as it has come. A line without its end is no question to anybody.
+func (k *skim) personal() bool { return k.cut || slices.ContainsFunc(k.methods, resemblesPersonal) }
 
 // resemblesPersonal reports whether a method, in its letters, is one that reaches
 // a person to some reader: a NUL may end it.

@@ -15,6 +15,7 @@ import (
 // came through to it during a stranger's call (FINDINGS P6, P15).
 func unclear() map[string]string {
 	deep := strings.Repeat("[", 1200) + strings.Repeat("]", 1200)
+	halves, unread := strings.Repeat(`\ud83d`, 90), strings.Repeat("\xff", 520) // more than is kept of a name
 	const rest = `"id":"q","jsonrpc":"2.0","params":{"message":"PERSON"}`
 	return map[string]string{
 		"method twice":     `{"method":"ping","method":"elicitation/create",` + rest + `}`,
@@ -45,6 +46,13 @@ func unclear() map[string]string {
 		"two in one":       `{"jsonrpc":"2.0","method":"x"}{"method":"elicitation/create",` + rest + `}`,
 		"comma at the end": `{"method":"elicitation/create",` + rest + `,}`,
 		"comment":          `{/*"*/"method":"elicitation/create",` + rest + `}`,
+		"long key":         `{"me` + halves + `thod":"elicitation/create",` + rest + `}`,
+		"a long one too":   `{"method":"ping","` + halves + `method":"sampling/createMessage",` + rest + `}`,
+		"bytes in the key": `{"m` + unread + `ethod":"elicitation/create",` + rest + `}`,
+		"long method":      `{"method":"elici` + halves + `tation/create",` + rest + `}`,
+		"bytes within":     `{"method":"` + unread + `sampling/createMessage",` + rest + `}`,
+		"long in pieces":   `{"x":"` + strings.Repeat("x", 700<<10) + `","me` + halves + `thod":"elicitation/create",` + rest + `}`,
+		"long in another":  `{"x":"` + strings.Repeat("x", 700<<10) + `","method":"elici` + halves + `tation/create",` + rest + `}`,
 		"over-long":        `{"method":"elicitation/create","x":"` + strings.Repeat("x", 700<<10) + `",` + rest + `}`,
 		"long and behind":  `{"x":"` + strings.Repeat("\\\"", 350<<10) + `","m\u0065thod":"elicitation/create",` + rest + `}`,
 	}
