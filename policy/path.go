@@ -66,23 +66,28 @@ func homeOf(s string) place {
 
 var schemeForm = lazily(`^[a-z][a-z0-9+.-]+$`)
 
-// schemeOf is the scheme of a URL, in small letters; "" if s does not begin as one: with a scheme of
-// at least 2 characters (one letter is a drive), a colon and a slash. Of the schemes that browsers
-// know, the slash may be missing.
-func schemeOf(s string) string {
+// special are the schemes that browsers know: they need no slash, and there is a host behind any number of them.
+var special = []string{"file", "ftp", "http", "https", "ws", "wss"}
+
+// schemeOf is the scheme that s begins with, in small letters: at least 2 characters (one letter is a
+// drive) and a colon. It leads somewhere if a slash follows, or if it is special. Otherwise it is
+// the server's own, unless a blank follows, as in text.
+func schemeOf(s string) (scheme string, leads bool) {
 	head, rest, has := strings.Cut(s, ":")
 	if !has {
-		return ""
+		return "", false
 	}
-	scheme := strings.ToLower(unbroken(strings.TrimLeftFunc(head, func(r rune) bool { return r <= ' ' })))
-	if len(scheme) > 32 || !schemeForm().MatchString(scheme) {
-		return ""
+	scheme = strings.ToLower(unbroken(strings.TrimLeftFunc(head, isBlank)))
+	rest = strings.TrimLeft(rest, breaks)
+	leads = strings.HasPrefix(rest, "/") || slices.Contains(special, scheme)
+	text := !leads && strings.HasPrefix(rest, " ")
+	if text || len(scheme) > 32 || !schemeForm().MatchString(scheme) {
+		return "", false
 	}
-	if strings.HasPrefix(strings.TrimLeft(rest, breaks), "/") || slices.Contains([]string{"file", "ftp", "http", "https", "ws", "wss"}, scheme) {
-		return scheme
-	}
-	return ""
+	return scheme, leads
 }
+
+func isBlank(r rune) bool { return r <= ' ' || unicode.IsSpace(r) }
 
 const breaks = "\t\r\n"
 
@@ -96,22 +101,41 @@ func unbroken(s string) string {
 	}, s)
 }
 
-// urlOf is a URL as whoever follows it may read it, written as a path that begins with its scheme: it
-// ends at ? and #, its .. do not climb over the host, a user is no part of the host, and the host of
-// a file: is left out, as many who read files ignore it.
-func urlOf(scheme, s string) place {
-	_, rest, _ := strings.Cut(unbroken(strings.TrimRightFunc(s, func(r rune) bool { return r <= ' ' })), ":")
+// urlsOf is a URL as those who follow it may read it, written as paths that begin with its scheme: it
+// ends at ? and #, its .. do not climb over the host, and a user is no part of the host. The host of
+// a file: is ignored by many; and where no name is between slashes, only browsers look for one.
+func urlsOf(scheme, s string) (all []place) {
+	_, rest, _ := strings.Cut(unbroken(strings.TrimRightFunc(s, isBlank)), ":")
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
 		rest = rest[:end]
 	}
-	names := []string{scheme + ":"}
-	if scheme != "file" {
-		host, behind, _ := strings.Cut(strings.TrimLeft(rest, "/"), "/")
-		names, rest = append(names, host[strings.LastIndexByte(host, '@')+1:]), behind
-	} else if after, has := strings.CutPrefix(rest, "//"); has {
-		_, rest, _ = strings.Cut(after, "/")
+	authority, behind := "", rest
+	if after, has := strings.CutPrefix(rest, "//"); has {
+		authority, behind, _ = strings.Cut(after, "/")
 	}
-	return place{"", append(names, segments(path.Clean("/"+rest))...)}
+	if scheme == "file" || authority == "" && !slices.Contains(special, scheme) {
+		all = append(all, urlAt(scheme, "", behind))
+	}
+	if scheme != "file" || authority != "" {
+		authority, behind, _ = strings.Cut(strings.TrimLeft(rest, "/"), "/")
+		all = append(all, urlAt(scheme, authority, behind))
+	}
+	return all
+}
+
+func urlAt(scheme, authority, behind string) place {
+	names := []string{scheme + ":"}
+	if host := authority[strings.LastIndexByte(authority, '@')+1:]; host != "" {
+		names = append(names, host)
+	}
+	return place{"", append(names, segments(path.Clean("/"+behind))...)}
+}
+
+// climbsBehind reports whether a .. stands behind ? or #: who stops there, before decoding or after,
+// and who does not, are in different places.
+func climbsBehind(s string) bool {
+	end := strings.IndexAny(s, "?#")
+	return end >= 0 && slices.Contains(separated(s[end:]), "..")
 }
 
 // schemed reports whether what looks like a relative path begins with the scheme of a URL.

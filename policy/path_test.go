@@ -113,6 +113,25 @@ func TestUnder(t *testing.T) {
 		{".", "https://evil.com/x", "unclear"},
 		{".", "note:today.md", "yes"},
 
+		// Behind ? and # programs stop, before or after decoding; a .. there tells them apart.
+		{"file:///srv/docs", "file:///srv/docs/%3f%2f..%2f..%2f..%2fetc%2fssh%2fsshd_config?/../../../srv/docs/z", "unclear"},
+		{"file:///etc", "file:///srv/docs/%3f%2f..%2f..%2f..%2fetc%2fssh%2fsshd_config?/../../../srv/docs/z", "unclear"},
+		{"file:///srv/docs", "file:///srv/docs/x?/../../../etc/passwd#/../../srv/docs/z", "unclear"},
+		{"https://a.example/docs", "https://a.example/docs/%3f%2f..%2f..%2fadmin%2fx?/../../docs/z", "unclear"},
+		{"notes:///public", "notes:///public/../private/x#/../../public/y", "unclear"},
+		{"notes:///private", "notes:///public/../private/x#/../../public/y", "unclear"},
+		{"notes:///public", "notes:/public/../private/x#/../../public/y", "unclear"},
+		{"notes:public", "notes:private/x#/../../notes:public/y", "unclear"},
+		{"notes:public", "notes:\nprivate/x#/../../notes:public/y", "unclear"},
+		{"notes:///public", "notes:///public/x?y=../z#a", "yes"},
+		{"notes:///public", "notes:///public/../private/x", "unclear"},
+
+		// The host of a file: is left out, or it is where the file is; and an empty host is none.
+		{"file:///srv/docs", "file://evil/../srv/docs/x", "unclear"},
+		{"file:///srv/docs", "file://evil/srv/docs/x", "unclear"},
+		{"notes:///private", "notes://@/private/x", "unclear"},
+		{"notes:///private", "notes://u@/private/x", "unclear"},
+
 		{`C:\Users\me`, `C:\Users\me\a`, "yes"},
 		{`C:\Users\me`, `c:/users/ME/a`, "yes"},
 		{`C:\Users\me`, `C:\Users\me.\a`, "yes"},
@@ -200,6 +219,16 @@ func TestGlob(t *testing.T) {
 		{"https://example.com/docs/**", "https://example.com/docs/a?b=1", "yes"},
 		{"https://evil.com/**", "https://me@evil.com/x", "unclear"},
 		{"https://evil.com/**", "https:evil.com/x", "unclear"},
+		{"file:///srv/docs/**", "file:///srv/docs/%3f%2f..%2f..%2f..%2fetc%2fssh%2fsshd_config?/../../../srv/docs/z", "unclear"},
+		{"https://a.example/docs/**", "https://a.example/docs/%3f%2f..%2f..%2fadmin%2fx?/../../docs/z", "unclear"},
+		{"notes:///public/**", "notes:///public/../private/x#/../../public/y", "unclear"},
+		{"notes:///private/**", "notes:///public/../private/x#/../../public/y", "unclear"},
+		{"notes:public/**", "notes:private/x#/../../notes:public/y", "unclear"},
+		{"notes:///private/*.md", "notes:///a/../private/x.md?q", "unclear"},
+		{"**/.env", "# Notes\nSee [that](../../b).", "no"},
+		{"**/.env", "// Is it?\nimport '../../b'", "no"},
+		{"**/.env", "name: ci # as in ../../b", "no"},
+		{"**/.env", "jobs:\n  build: # as in ../../b", "no"},
 	} {
 		t.Run(c.pattern+" "+c.path, func(t *testing.T) {
 			expect(t, "args: {p: {glob: '"+c.pattern+"'}}", call(`{"p":`+quoted(c.path)+`}`), c.want)

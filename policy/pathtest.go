@@ -23,12 +23,8 @@ func (j *judgement) readingsOf(v *value) *readings {
 			return nil
 		}
 		r.add(placeOf(s), len(s))
-		if scheme := schemeOf(s); scheme != "" {
-			if !j.spend(pathWork(s)) {
-				return nil
-			}
-			r.add(urlOf(scheme, s), len(s))
-			r.url = true
+		if !j.addURLs(r, s) {
+			return nil
 		}
 		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)
 	}
@@ -37,6 +33,25 @@ func (j *judgement) readingsOf(v *value) *readings {
 	}
 	j.paths[v] = r
 	return r
+}
+
+// addURLs adds what s could be as a URL, and reports whether that was not too much work.
+func (j *judgement) addURLs(r *readings, s string) bool {
+	scheme, leads := schemeOf(s)
+	if scheme != "" && climbsBehind(s) {
+		r.unsure, r.url = true, true
+	}
+	if !leads {
+		return true
+	}
+	r.url = true
+	for _, u := range urlsOf(scheme, s) {
+		if !j.spend(pathWork(s)) {
+			return false
+		}
+		r.add(u, len(s))
+	}
+	return true
 }
 
 // comparePaths asks holds about every reading of a path. If the answers differ, or if it

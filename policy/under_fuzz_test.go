@@ -35,9 +35,11 @@ func FuzzUnder(f *testing.F) {
 
 // What a rule lets through as a URL below another one is there, to whoever reads URLs.
 func FuzzUnderURL(f *testing.F) {
-	p := load(f, `{default: deny, rules: [{allow: read, args: {url: {under: ["file:///srv/docs", "https://a.example/docs"]}}}]}`)
+	p := load(f, `{default: deny, rules: [{allow: read, args: {url: {under: ["file:///srv/docs", "https://a.example/docs", "notes:///public"]}}}]}`)
 	for _, s := range []string{"file:///srv/docs/a", "file:/srv/docs/a", "file://h/srv/docs/../x", "file:///etc/x?/../../srv/docs/a", "file:///etc/x#/../../srv/docs/a", "FILE:srv/docs",
-		"https://a.example/docs/a?b#c", "https://b.example/../a.example/docs/x", "https:///b.example/../a.example/docs", "https://u:p@a.example/docs", "https://a.example/%2e%2e/docs\t/..", "https:a.example/docs", `https:\\a.example\docs\..`} {
+		"https://a.example/docs/a?b#c", "https://b.example/../a.example/docs/x", "https:///b.example/../a.example/docs", "https://u:p@a.example/docs", "https://a.example/%2e%2e/docs\t/..", "https:a.example/docs", `https:\\a.example\docs\..`,
+		"file:///srv/docs/%3f%2f..%2f..%2f..%2fetc%2fssh%2fsshd_config?/../../../srv/docs/z", "https://a.example/docs/%3f%2f..%2f..%2fadmin%2fx?/../../docs/z",
+		"notes:///public/a", "notes:///public/../private/x#/../../public/y", "notes:/public/../private/x#/../../public/y", "file://evil/../srv/docs/x", "notes://@/private/x", "notes://u@/public/x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -47,12 +49,19 @@ func FuzzUnderURL(f *testing.F) {
 			return
 		}
 		u, err := url.Parse(strings.ToValidUTF8(s, "\ufffd"))
-		if err != nil || u.Host == "" && u.Scheme != "file" { // which leads nowhere
+		if err != nil || u.Host == "" && (u.Scheme == "http" || u.Scheme == "https") { // which leads nowhere
 			return
 		}
-		if at := u.Scheme + "://" + strings.ToLower(u.Host) + path.Clean("/"+u.Path); !strings.HasPrefix(at+"/", "file:///srv/docs/") && !strings.HasPrefix(at+"/", "https://a.example/docs/") {
-			t.Errorf("%q passes, and leads to %s", s, at)
+		at := u.Scheme + "://" + strings.ToLower(u.Host) + path.Clean("/"+u.Path)
+		if u.Scheme == "notes" && u.Host != "" { // compared as a path, the host is a name like the others
+			at = strings.Replace(at, "://", ":///", 1)
 		}
+		for _, base := range []string{"file:///srv/docs/", "https://a.example/docs/", "notes:///public/"} {
+			if strings.HasPrefix(at+"/", base) {
+				return
+			}
+		}
+		t.Errorf("%q passes, and leads to %s", s, at)
 	})
 }
 
