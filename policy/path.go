@@ -89,6 +89,19 @@ func schemeOf(s string) (scheme string, leads bool) {
 
 func isBlank(r rune) bool { return r <= ' ' || unicode.IsSpace(r) }
 
+// unwrapped is s without the <> around it and the URL: before it, which some programs take off a URL
+// (Python's urllib, Java).
+func unwrapped(s string) string {
+	s = strings.TrimFunc(s, isBlank)
+	if len(s) > 1 && s[0] == '<' && s[len(s)-1] == '>' {
+		s = strings.TrimFunc(s[1:len(s)-1], isBlank)
+	}
+	if len(s) > 4 && strings.EqualFold(s[:4], "url:") {
+		s = strings.TrimFunc(s[4:], isBlank)
+	}
+	return s
+}
+
 const breaks = "\t\r\n"
 
 // unbroken is a part of a URL without the breaks in it, which count for nothing.

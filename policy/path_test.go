@@ -123,6 +123,7 @@ func TestUnder(t *testing.T) {
 		{"notes:///public", "notes:/public/../private/x#/../../public/y", "unclear"},
 		{"notes:public", "notes:private/x#/../../notes:public/y", "unclear"},
 		{"notes:public", "notes:\nprivate/x#/../../notes:public/y", "unclear"},
+		{"notes:public", "<notes:private/x#/../../notes:public/y>", "unclear"},
 		{"notes:///public", "notes:///public/x?y=../z#a", "yes"},
 		{"notes:///public", "notes:///public/../private/x", "unclear"},
 
@@ -131,6 +132,11 @@ func TestUnder(t *testing.T) {
 		{"file:///srv/docs", "file://evil/srv/docs/x", "unclear"},
 		{"notes:///private", "notes://@/private/x", "unclear"},
 		{"notes:///private", "notes://u@/private/x", "unclear"},
+
+		// Some programs take a URL out of <> and of URL: first.
+		{"file:///etc", "URL:file:///etc/passwd", "unclear"},
+		{"https://evil.com", "<https://evil.com/x>", "unclear"},
+		{".", "<https:evil.com>", "unclear"},
 
 		{`C:\Users\me`, `C:\Users\me\a`, "yes"},
 		{`C:\Users\me`, `c:/users/ME/a`, "yes"},
@@ -229,6 +235,15 @@ func TestGlob(t *testing.T) {
 		{"**/.env", "// Is it?\nimport '../../b'", "no"},
 		{"**/.env", "name: ci # as in ../../b", "no"},
 		{"**/.env", "jobs:\n  build: # as in ../../b", "no"},
+
+		// Some programs take a URL out of <> and of URL: first.
+		{"file:///etc/**", "URL:file:///etc/passwd", "unclear"},
+		{"file:///etc/**", "url: file:///etc/passwd", "unclear"},
+		{"file:///etc/**", "<file:///etc/passwd>", "unclear"},
+		{"file:///etc/**", " < url:file:///etc/passwd > ", "unclear"},
+		{"https://evil.com/**", "<https://evil.com/x>", "unclear"},
+		{"**/*.md", "URL:file:///etc/passwd#/x.md", "unclear"},
+		{"**/.env", "<b>file:///etc/passwd</b>", "no"},
 	} {
 		t.Run(c.pattern+" "+c.path, func(t *testing.T) {
 			expect(t, "args: {p: {glob: '"+c.pattern+"'}}", call(`{"p":`+quoted(c.path)+`}`), c.want)

@@ -23,7 +23,7 @@ func (j *judgement) readingsOf(v *value) *readings {
 			return nil
 		}
 		r.add(placeOf(s), len(s))
-		if !j.addURLs(r, s) {
+		if u := unwrapped(s); !j.addURLs(r, s) || u != s && !j.addURLs(r, u) {
 			return nil
 		}
 		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)

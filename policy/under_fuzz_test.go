@@ -39,7 +39,8 @@ func FuzzUnderURL(f *testing.F) {
 	for _, s := range []string{"file:///srv/docs/a", "file:/srv/docs/a", "file://h/srv/docs/../x", "file:///etc/x?/../../srv/docs/a", "file:///etc/x#/../../srv/docs/a", "FILE:srv/docs",
 		"https://a.example/docs/a?b#c", "https://b.example/../a.example/docs/x", "https:///b.example/../a.example/docs", "https://u:p@a.example/docs", "https://a.example/%2e%2e/docs\t/..", "https:a.example/docs", `https:\\a.example\docs\..`,
 		"file:///srv/docs/%3f%2f..%2f..%2f..%2fetc%2fssh%2fsshd_config?/../../../srv/docs/z", "https://a.example/docs/%3f%2f..%2f..%2fadmin%2fx?/../../docs/z",
-		"notes:///public/a", "notes:///public/../private/x#/../../public/y", "notes:/public/../private/x#/../../public/y", "file://evil/../srv/docs/x", "notes://@/private/x", "notes://u@/public/x"} {
+		"notes:///public/a", "notes:///public/../private/x#/../../public/y", "notes:/public/../private/x#/../../public/y", "file://evil/../srv/docs/x", "notes://@/private/x", "notes://u@/public/x",
+		"URL:file:///srv/docs/x", "<https://a.example/docs/x>"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
