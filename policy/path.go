@@ -302,7 +302,7 @@ func pathWork(s string) int {
 }
 
 // leadsElsewhere reports whether a path is another one to who brings characters into
-// their usual form first: two full-width dots, or a slash of full width (FINDINGS L5).
+// their usual form first: two full-width dots, or a slash of full width (FINDINGS L5), or ? in a URL.
 func leadsElsewhere(s string) bool {
 	usual := norm.NFKC.String(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
@@ -311,7 +311,7 @@ func leadsElsewhere(s string) bool {
 		return r
 	}, s))
 	was, is := separated(s), separated(usual)
-	if len(was) != len(is) || drive().MatchString(s) != drive().MatchString(usual) ||
+	if len(was) != len(is) || urlMarks(s) != urlMarks(usual) || drive().MatchString(s) != drive().MatchString(usual) ||
 		strings.HasPrefix(s, "~") != strings.HasPrefix(usual, "~") || unescape(s) == s && unescape(usual) != usual {
 		return true
 	}
@@ -321,6 +321,20 @@ func leadsElsewhere(s string) bool {
 		}
 	}
 	return false
+}
+
+// urlMarks is how many characters end or part the URL that s begins with, 0 if there is none. It ends at
+// a blank, as behind that text may go on.
+func urlMarks(s string) (n int) {
+	s = unwrapped(s)
+	if _, leads := schemeOf(s); !leads {
+		return 0
+	}
+	s, _, _ = strings.Cut(s, " ")
+	for _, mark := range []string{"#", "?", "@", ":"} {
+		n += strings.Count(s, mark)
+	}
+	return n
 }
 
 // separated are the names between slashes and backslashes.

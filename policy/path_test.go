@@ -244,6 +244,14 @@ func TestGlob(t *testing.T) {
 		{"https://evil.com/**", "<https://evil.com/x>", "unclear"},
 		{"**/*.md", "URL:file:///etc/passwd#/x.md", "unclear"},
 		{"**/.env", "<b>file:///etc/passwd</b>", "no"},
+
+		// To who brings characters into their usual form first, some end or part a URL.
+		{"https://*.example.com/**", "https://evil.com＃.example.com/x", "unclear"},
+		{"https://*.example.com/**", "https://evil.com？.example.com/x", "unclear"},
+		{"https://*.com/**", "https://me＠evil.com/x", "unclear"},
+		{"https://*.com/**", "<https://me＠evil.com/x>", "unclear"},
+		{"**/.env", "https://example.com/x これは？", "no"},
+		{"**/.env", "https://example.com/x\u3000これは？", "no"},
 	} {
 		t.Run(c.pattern+" "+c.path, func(t *testing.T) {
 			expect(t, "args: {p: {glob: '"+c.pattern+"'}}", call(`{"p":`+quoted(c.path)+`}`), c.want)

@@ -40,7 +40,7 @@ func FuzzUnderURL(f *testing.F) {
 		"https://a.example/docs/a?b#c", "https://b.example/../a.example/docs/x", "https:///b.example/../a.example/docs", "https://u:p@a.example/docs", "https://a.example/%2e%2e/docs\t/..", "https:a.example/docs", `https:\\a.example\docs\..`,
 		"file:///srv/docs/%3f%2f..%2f..%2f..%2fetc%2fssh%2fsshd_config?/../../../srv/docs/z", "https://a.example/docs/%3f%2f..%2f..%2fadmin%2fx?/../../docs/z",
 		"notes:///public/a", "notes:///public/../private/x#/../../public/y", "notes:/public/../private/x#/../../public/y", "file://evil/../srv/docs/x", "notes://@/private/x", "notes://u@/public/x",
-		"URL:file:///srv/docs/x", "<https://a.example/docs/x>"} {
+		"URL:file:///srv/docs/x", "<https://a.example/docs/x>", "https://a.example＃/docs/x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
