@@ -48,9 +48,10 @@ func (e *Engine) announceClaim(c *inflight.Call) {
 }
 
 // rivals notes that somebody else claims what we do, and may, before our claim has come
-// back. It reports false where that settles it already (seed 7500004357).
+// back. It reports false where that settles it already (seed 7500004357), as it does where
+// ours has not left: they have not seen it.
 func (e *Engine) rivals(c *inflight.Call, r proposal.Run) bool {
-	if e.room.echoes || c.Phase != inflight.Claiming || r.By != r.Runner || !c.Life.MayServe(r.Runner) {
+	if e.room.echoes || c.Phase != inflight.Claiming || c.Claim != inflight.Seen || r.By != r.Runner || !c.Life.MayServe(r.Runner) {
 		return false
 	}
 	if c.Rival == nil || c.Life.Before(r.By, c.Rival.By) {

@@ -238,6 +238,49 @@ func TestTheWindowOfAClaimThatWasHeldBeginsWhenItLeaves(t *testing.T) {
 	}
 }
 
+// At a gateway that returns nothing our claim had found the way out full, and then there was a pause. Another claimed the proposal
+// meanwhile, saw nobody else and ran it; then ours left, was the first by name, and it ran here as well.
+func TestAClaimThatNobodyHasSeenComesSecond(t *testing.T) {
+	for what, c := range map[string]struct {
+		paused bool
+		ran    int // in all
+	}{
+		"it waits on for a pause to end": {true, 0},
+		"it has left":                    {false, 1}, // and zoe, who has seen it, knows that we are first
+	} {
+		s := proposalStage(t, "mew/v0.4", forAll)
+		s.comes("zoe")
+		s.offersRead("p1", "", "")
+		s.claim("p1")
+		if c.paused {
+			s.notTaken()
+			s.pausesFor(60)
+		}
+		s.claims("zoe", "c1", "p1")
+		s.pass(claimWindow)
+		s.arrive(mewHead + `"id":"resume","from":"carol","kind":"participant/resume","payload":{}}`)
+		s.pass(claimWindow)
+		if s.asked() != c.ran {
+			t.Errorf("%s: it ran %d times", what, s.asked())
+		}
+		s.rejected()
+	}
+}
+
+// Whoever had it then may come to nothing, and it is ours again.
+func TestWhatTookTheProposalOfAClaimThatNobodyHasSeenMayFail(t *testing.T) {
+	s := proposalStage(t, "mew/v0.4", forAll)
+	s.comes("zoe")
+	s.offersRead("p1", "", "")
+	s.claim("p1")
+	s.notTaken()
+	s.claims("zoe", "c1", "p1")
+	s.goes("zoe")
+	if s.pass(time.Minute + claimWindow); s.asked() != 1 || !s.noted(record.Reopened, "") {
+		t.Errorf("it ran %d times; on record is %+v", s.asked(), s.notes)
+	}
+}
+
 // The way out was full, and then so much waited for it that our claim was given up. Nobody had seen that, and at a gateway
 // that returns nothing the proposal ran here all the same, as it may with others.
 func TestAClaimThatHadNoRoomOnTheWayOutRunsNothing(t *testing.T) {
