@@ -105,7 +105,9 @@ func (e *Engine) refuseUnservable(l *proposal.Life) {
 // it came while the server started, be it that others had it since.
 func (e *Engine) consider(l *proposal.Life) {
 	if e.server.starting() && e.awaitsStartFor(l) {
-		e.sendStatus(l, "defer", "queued", "")
+		if l.State == proposal.Pending { // and not refused for want of room
+			e.sendStatus(l, "defer", "queued", "")
+		}
 		return
 	}
 	if offer, err := l.Envelope.Offer(); err == nil {

@@ -189,6 +189,26 @@ func TestAWithdrawnProposalDoesNotWaitForTheStart(t *testing.T) {
 	}
 }
 
+// Of what anybody may serve, its proposer heard that it waits here, from the bridge that had no room for
+// it and left it to others, and never more.
+func TestWhatHasNoRoomToWaitForTheStartIsNotSaidToWait(t *testing.T) {
+	s := takenWhileStarting(t, "mcpx/v0.1", strings.Replace(raceRules, "fulfil: ask", "fulfil: ask, broadcast: true", 1))
+	s.engine.room.caps, _ = wire.ParseCaps([]byte(`["mcp/*","proposal-response","proposal-reject"]`))
+	propose := func(id string) {
+		s.arrive(`{"protocol":"mcpx/v0.1","id":"` + id + `","ts":"2026-01-01T00:00:00Z","from":"bob","kind":"proposal",` +
+			`"payload":{"method":"tools/call","request_response":true,"params":{"name":"write_file","arguments":{"path":"/a"}}}}`)
+	}
+	for n := range s.engine.maxCalls {
+		propose(fmt.Sprint("p", n))
+		s.has(s.only(), `"kind":"proposal-response"`, `"status":"defer"`)
+	}
+	propose("last")
+	s.nothing("it is left to others")
+	if !s.noted(record.Rejected, "incapable") {
+		t.Errorf("on record is %+v", s.lastNote(record.Rejected))
+	}
+}
+
 // takenWhileStarting has everybody here, and a server that has not come up.
 func takenWhileStarting(t *testing.T, protocol, policy string) *stage {
 	s := stageWith(t, lookup(t, protocol), Config{Policy: rules(t, policy), TrustUnverified: true})
