@@ -23,8 +23,9 @@ import (
 
 // A Book is the file of yeses that are to last, and what belongs to it: beside
 // ID.json there are ID.lock, which a bridge holds with others of its id as long as it
-// lives, and who changes the file while there is none holds alone; and ID.revoked, what
-// was taken back meanwhile and the record does not say yet.
+// lives, and who changes the file while there is none holds alone; ID.writing, which one of
+// those that live holds while it changes the file; and ID.revoked, what was taken back
+// meanwhile and the record does not say yet.
 type Book struct {
 	path string       // of ID.json
 	disk private.Disk // nil: the operating system's
@@ -43,14 +44,17 @@ func (k Book) ID() string { return strings.TrimSuffix(filepath.Base(k.path), ".j
 // outside, the bridge; for a bridge, after two seconds, who changes it.
 var ErrHeld = errors.New("it is being changed by another process")
 
-// hold takes the lock until the file that it returns is closed. Who changes the file
-// alone needs a moment, for which the others wait.
-func (k Book) hold(alone bool) (private.File, error) {
+// hold takes the lock of those that live. Who changes the file alone needs a moment, for
+// which the others wait.
+func (k Book) hold(alone bool) (private.File, error) { return k.lock(".lock", alone, !alone) }
+
+// lock takes a lock until the file that it returns is closed. Who is patient waits for it.
+func (k Book) lock(ext string, alone, patient bool) (private.File, error) {
 	dir := filepath.Dir(k.path)
 	if err := private.MakeDir(k.disk, dir); err != nil {
 		return nil, err
 	}
-	f, err := private.Open(k.beside(".lock"), os.O_RDWR|os.O_CREATE)
+	f, err := private.Open(k.beside(ext), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func (k Book) hold(alone bool) (private.File, error) {
 		if got {
 			return f, nil
 		}
-		if err != nil || alone || try == 100 {
+		if err != nil || !patient || try == 100 {
 			f.Close()
 			if err == nil {
 				err = fmt.Errorf("%s: %w", k.path, ErrHeld)
@@ -111,6 +115,21 @@ func (k Book) TellEarlier(log *slog.Logger) {
 		log.Warn(file + " does not count any more: an earlier version wrote it, and what it remembers is asked about again")
 		log.Warn("hint: delete the old file; new answers are remembered in " + k.path + "")
 	}
+}
+
+// change makes of what the file says what it is to say. Bridges of one id may live in several
+// topics: of two that change it at once, the second must have read what the first wrote.
+func (k Book) change(to func([]approval.Grant) []approval.Grant) error {
+	turn, err := k.lock(".writing", true, true)
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	kept, err := k.read()
+	if err != nil {
+		return err
+	}
+	return k.write(to(kept))
 }
 
 // write makes the file say what is kept, whole, or takes it away.
@@ -246,7 +265,7 @@ func (k Book) current() (kept []approval.Grant, revoked []Revocation, err error)
 		ids = append(ids, r.Grant)
 	}
 	if rest := without(kept, ids); len(rest) < len(kept) {
-		return rest, revoked, k.write(rest)
+		return rest, revoked, k.change(func(now []approval.Grant) []approval.Grant { return without(now, ids) })
 	}
 	return kept, revoked, nil
 }

@@ -26,7 +26,7 @@ func (k *Keeper) Add(g approval.Grant) error {
 		return nil
 	}
 	now := time.Now()
-	return k.changeLocked(func(kept []approval.Grant) []approval.Grant {
+	return k.change(func(kept []approval.Grant) []approval.Grant {
 		kept = slices.DeleteFunc(kept, func(old approval.Grant) bool { return !old.Until.After(now) })
 		return append(kept, g)
 	})
@@ -40,18 +40,10 @@ func (k *Keeper) Drop(id string) (found bool, err error) {
 	if !slices.Contains(k.dropped, id) {
 		k.dropped = append(k.dropped, id)
 	}
-	err = k.changeLocked(func(kept []approval.Grant) []approval.Grant {
+	err = k.change(func(kept []approval.Grant) []approval.Grant {
 		rest := without(kept, []string{id})
 		found = len(rest) < len(kept)
 		return rest
 	})
 	return found, err
-}
-
-func (k *Keeper) changeLocked(change func([]approval.Grant) []approval.Grant) error {
-	kept, err := k.read()
-	if err != nil {
-		return err
-	}
-	return k.write(change(kept))
 }

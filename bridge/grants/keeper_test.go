@@ -3,11 +3,14 @@ package grants
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/private"
 )
 
 // aYes is one that is to last.
@@ -106,4 +109,45 @@ func TestAYesThatHasEndedLeavesTheFileWithTheNextOne(t *testing.T) {
 	if text, err := os.ReadFile(file); !bytes.Equal(text, fileOf(t, g)) {
 		t.Errorf("%s, %v", text, err)
 	}
+}
+
+// A disk does something before a file gets its new text.
+type disk struct {
+	private.OS
+	before func()
+}
+
+func (d disk) Rename(from, to string) error {
+	d.before()
+	return d.OS.Rename(from, to)
+}
+
+// Bridges of one id in two topics write one file. What was taken back at one of them, while the other
+// wrote another yes down, was in the file again.
+func TestAYesTakenBackWhileAnotherBridgeWritesStaysTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, g := keeping(t)
+		if err := here.Add(g); err != nil {
+			t.Fatal(err)
+		}
+		dropped := make(chan error, 1)
+		there := &Keeper{Book: Book{here.path, disk{before: func() {
+			go func() {
+				_, err := here.Drop(g.ID)
+				dropped <- err
+			}()
+			synctest.Wait() // it is done, or waits for its turn
+		}}}}
+		other := g
+		other.ID, other.Args = "0b0b0b0b", []byte(`{"path":"/b"}`)
+		if err := there.Add(other); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-dropped; err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := here.read(); err != nil || !slices.Equal(idsOf(kept), []string{other.ID}) {
+			t.Errorf("kept are %v, %v", idsOf(kept), err)
+		}
+	})
 }
