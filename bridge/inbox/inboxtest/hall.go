@@ -135,6 +135,13 @@ func (h *Hall) Abort(id, reason string) {
 	h.act(id, h.desk.Abort(time.Now(), id, reason))
 }
 
+// Judge is what the bridge does with a question when its policy has changed.
+func (h *Hall) Judge(id string, d policy.Decision) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.act(id, h.desk.Judged(time.Now(), id, d))
+}
+
 // Tick lets the desk see what time it is.
 func (h *Hall) Tick() {
 	h.mu.Lock()

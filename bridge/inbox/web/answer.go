@@ -123,8 +123,15 @@ func read(v *approval.View, form map[string][]string) (a approval.Reply, err err
 	return a, err
 }
 
-// entries are the fields that were changed.
+// entries are the fields that were changed. A form of before may have one that is offered no more:
+// to run the call without it is not what was agreed to.
 func entries(v *approval.View, form map[string][]string) (all []approval.Entry, err error) {
+	for name := range form {
+		field, is := strings.CutPrefix(name, "field.")
+		if is && !slices.ContainsFunc(v.Edits, func(f approval.Field) bool { return f.Field == field }) {
+			return nil, unread("what may be changed is not what it was: look at it again")
+		}
+	}
 	for i := range v.Edits {
 		f := &v.Edits[i]
 		typed, given := form["field."+f.Field]

@@ -56,6 +56,31 @@ func TestOnlyWhatIsOfferedIsChangedRememberedOrPassedOn(t *testing.T) {
 	}
 }
 
+// The form of before stays open where the policy takes away what it offers. Its yes is to the call
+// as it was changed there, and must run no other.
+func TestAFieldThatIsOfferedNoMoreIsNotPassedOver(t *testing.T) {
+	h := inboxtest.New("notes")
+	b := within(t, serve(t, source(h, "notes")))
+	q := inboxtest.Write(`{"path":"/a","mode":1}`)
+	q.Terms.Edit = []policy.Edit{{Field: "mode", Arg: "/mode", Title: "Mode", Type: "integer", Max: "7"}}
+	id := h.Ask(q)
+	at := "/q/notes/" + id
+	yes := form(t, b.get(at).body, "allow")
+	yes.Set("field.mode", "7")
+	stricter := q.Terms
+	stricter.Edit = nil
+	h.Judge(id, policy.Decision{Verdict: policy.Ask, Ask: &stricter})
+	got := b.post(at, yes)
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "What may be changed is not what it was: look at it again.") {
+		t.Errorf("%d\n%s", got.status, got.body)
+	}
+	undecided(t, h, id)
+	b.post(at, form(t, got.body, "allow"))
+	if s := h.Next(t); s.Outcome.String() != "allowed" || string(s.Args) != `{"path":"/a","mode":1}` {
+		t.Errorf("as it is shown now: %s, with %s", s.Outcome, s.Args)
+	}
+}
+
 func TestAQuestionIsRememberedOrPassedOnByForm(t *testing.T) {
 	h := inboxtest.New("notes")
 	b := within(t, serve(t, source(h, "notes")))
