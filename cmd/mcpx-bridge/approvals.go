@@ -78,8 +78,9 @@ func (p *program) approvalsAllowCommand() *cobra.Command {
 --digest is the digest that "list" and "show" print: if the question has another
 one now, nothing is allowed. Without --digest the allowed call is printed.
 
-Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
-decided first or the call does not run after all.`,
+Exit: 0 done, or sent to whoever asked where it was put to a "serve", 1 there is
+no such question or more than one, 8 somebody else decided first or the call does
+not run after all.`,
 		Example: `  mcpx-bridge approvals allow 9c01 --digest 9c01d2ee
   mcpx-bridge approvals allow 9c01 --set modifiedTarget=staging --remember session`,
 		Args: help.InUTF8(help.Positional(1, 1), "reason"),
@@ -99,8 +100,8 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 		Short: "Refuse a call",
 		Long: `Refuse a call. --reason tells its caller why.
 
-Exit: 0 done, 1 there is no such question or more than one, 8 somebody else
-decided first.`,
+Exit: 0 done, or sent to whoever asked where it was put to a "serve", 1 there is
+no such question or more than one, 8 somebody else decided first.`,
 		Example: `  mcpx-bridge approvals deny 9c01 --reason "not on a Friday"`,
 		Args:    help.InUTF8(help.Positional(1, 1), "reason"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], false) },
@@ -270,6 +271,8 @@ func (p *program) printOutcome(q socket.Pending, r approval.Reply, o inbox.Outco
 	}
 	what := fmt.Sprintf("%s for %s on %s [%s]", q.Tool, q.From, q.Bridge, q.Short)
 	switch {
+	case o.Outcome == inbox.Sent:
+		p.log.Info("sent to " + q.Bridge + ", which decides: " + what)
 	case o.Outcome == inbox.Pending && r.To != "":
 		p.log.Info("passed on to " + r.To + ": " + what)
 	case o.Outcome == inbox.Pending:
