@@ -124,21 +124,18 @@ func (p *program) eachMeant(ctx context.Context, named []string, do func(*socket
 	if err != nil {
 		return err
 	}
-	all, silent := socket.All(ctx, dir)
-	if silent != nil {
-		p.log.Warn("some bridges do not answer", "error", silent)
-	}
 	topic := ""
 	if p.gave("topic") {
 		topic = p.s.Topic
 	}
-	meant, err := socket.Meant(all, named, topic)
+	meant, silent, err := socket.Meant(ctx, dir, named, topic)
+	var failed error
+	if silent != nil {
+		p.log.Warn("some bridges do not answer", "error", silent)
+		failed = errors.New("not every bridge answers, and who does not goes on as before")
+	}
 	if err != nil {
 		return err
-	}
-	var failed error
-	if silent != nil && len(named) == 0 {
-		failed = errors.New("not every bridge answers, and who does not goes on as before")
 	}
 	for _, c := range meant {
 		if err := do(c); err != nil {

@@ -36,3 +36,14 @@ func TestAllAreAskedAtOnce(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 }
+
+// Whoever holds all places at a bridge does not hide that it lives: a halt would pass it over.
+func TestABridgeWithoutRoomIsNotTakenForADeadOne(t *testing.T) {
+	dir := filepath.Join(shortDir(t), "c")
+	hold(t, inboxtest.Open(t, socket.Options{Dir: dir, ID: "fs", Inbox: inboxtest.New("fs"), MaxClients: 2}), 2)
+	for range 20 { // whether it hangs up before the question or after it is a matter of luck
+		if all, err := socket.All(t.Context(), dir); err == nil || len(all) > 0 {
+			t.Fatalf("%v, %v", all, err)
+		}
+	}
+}

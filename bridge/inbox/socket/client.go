@@ -99,6 +99,9 @@ func dialAll(ctx context.Context, paths []string) (all []*Client, failed []error
 	for i, path := range paths {
 		dials.Go(func() {
 			c, err := Dial(ctx, path)
+			if errors.Is(err, errHungUp) {
+				c, err = Dial(ctx, path) // who has ended is gone by now, and who has no room hangs up again
+			}
 			switch {
 			case err == nil:
 				all[i] = c
@@ -113,7 +116,7 @@ func dialAll(ctx context.Context, paths []string) (all []*Client, failed []error
 
 // gone: nobody lives behind the socket any more.
 func gone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errHungUp)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 var errHungUp = errors.New("the bridge hung up")

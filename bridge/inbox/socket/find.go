@@ -3,8 +3,11 @@ package socket
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/fault"
@@ -50,22 +53,39 @@ func NotOpen(name string) error {
 	return fault.New(fault.Failed, "mcpx-bridge approvals list says what is open", "no question is open whose id or digest begins with %q", name)
 }
 
-// Meant are the bridges that have one of these names, or any where there is none, and are in the
-// topic, or in any where that is "". A name that none of them has, and none at all, are errors,
-// *fault.Error with those that run as a hint.
-func Meant(all []*Client, named []string, topic string) ([]*Client, error) {
-	meant := slices.DeleteFunc(slices.Clone(all), func(c *Client) bool {
+// Meant are the bridges, of those with their sockets in dir, that have one of these names, or any
+// where there is none, and are in the topic, or in any where that is "". A name that none of them has, and none at all, are errors, *fault.Error with those that
+// run as a hint. silent says which others may be meant that live and do not answer.
+func Meant(ctx context.Context, dir string, named []string, topic string) (meant []*Client, silent, err error) {
+	paths, err := Paths(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, failed := dialAll(ctx, paths)
+	for i, path := range paths {
+		if len(named) > 0 && !slices.ContainsFunc(named, func(id string) bool { return mayBe(path, id) }) {
+			failed[i] = nil
+		}
+	}
+	silent = errors.Join(failed...)
+	meant = slices.DeleteFunc(slices.Clone(all), func(c *Client) bool {
 		return len(named) > 0 && !slices.Contains(named, c.Known.ID) || topic != "" && c.Known.Topic != topic
 	})
 	for _, name := range named {
 		if !slices.ContainsFunc(meant, func(c *Client) bool { return c.Known.ID == name }) {
-			return nil, fault.New(fault.Failed, "these run: "+places(all), "no such bridge runs on this machine: %s; nothing was done", text.Line(name))
+			return nil, silent, fault.New(fault.Failed, "these run: "+places(all), "no such bridge runs on this machine: %s; nothing was done", text.Line(name))
 		}
 	}
 	if len(meant) == 0 {
-		return nil, fault.New(fault.Failed, "these run: "+places(all), "no bridge that is meant runs on this machine")
+		return nil, silent, fault.New(fault.Failed, "these run: "+places(all), "no bridge that is meant runs on this machine")
 	}
-	return meant, nil
+	return meant, silent, nil
+}
+
+// mayBe: a socket has the name of its bridge, and a number where another has that already.
+func mayBe(path, id string) bool {
+	name := strings.TrimSuffix(filepath.Base(path), ".sock")
+	return name == socketName(id) || strings.HasPrefix(name, socketName(id)+"~")
 }
 
 // places names bridges and their topics.

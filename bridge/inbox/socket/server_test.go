@@ -363,22 +363,28 @@ func TestWholeOfALongQuestion(t *testing.T) {
 	}
 }
 
-func TestTooManyClients(t *testing.T) {
-	h := inboxtest.New("fs")
-	d := inboxtest.Open(t, socket.Options{Dir: filepath.Join(t.TempDir(), "control"), ID: "fs", Inbox: h, MaxClients: 2})
-	var held []net.Conn
-	for range 2 {
+// hold takes places at a socket, and keeps them until the test ends.
+func hold(t *testing.T, d *socket.Server, places int) (held []net.Conn) {
+	t.Helper()
+	for range places {
 		c, err := net.Dial("unix", d.Path())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
+		t.Cleanup(func() { c.Close() })
 		io.WriteString(c, "GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
 		if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, c) // and kept alive
 	}
+	return held
+}
+
+func TestTooManyClients(t *testing.T) {
+	h := inboxtest.New("fs")
+	d := inboxtest.Open(t, socket.Options{Dir: filepath.Join(t.TempDir(), "control"), ID: "fs", Inbox: h, MaxClients: 2})
+	held := hold(t, d, 2)
 	if _, err := socket.Dial(t.Context(), d.Path()); err == nil {
 		t.Error("a third came in")
 	}
