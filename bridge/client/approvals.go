@@ -38,7 +38,7 @@ func (s *ApprovalInbox) Me() string { return s.c.Me() }
 func (s *ApprovalInbox) Status(context.Context) (inbox.Status, error) {
 	url, _ := s.c.connector.Where()
 	return inbox.Status{ID: s.c.connector.Join.ID, Topic: s.c.connector.Join.Topic, Gateway: url, Dialect: s.c.Dialect().Protocol, Seated: s.Me() != "",
-		Pending: len(s.all()), Audit: "off", PID: os.Getpid(), Version: s.c.opt.Version}, nil
+		Pending: len(s.all()), Audit: "off", Participant: true, PID: os.Getpid(), Version: s.c.opt.Version}, nil
 }
 
 // List returns the open questions, oldest first; args says whether with the arguments. It

@@ -78,6 +78,9 @@ type Status struct {
 	PID        int      `json:"pid,omitempty"`
 	Version    string   `json:"version"`
 
+	// Participant: it is one, and no bridge, and has no server, no record and nothing to halt.
+	Participant bool `json:"participant,omitempty"`
+
 	Elsewhere string `json:"elsewhere,omitempty"` // why nobody answers here, or resumes the bridge; "": they do
 
 	Halted  *Halted  `json:"halted,omitempty"`            // nil: it is not

@@ -53,8 +53,9 @@ func NotOpen(name string) error {
 	return fault.New(fault.Failed, "mcpx-bridge approvals list says what is open", "no question is open whose id or digest begins with %q", name)
 }
 
-// Meant are the bridges, of those with their sockets in dir, that have one of these names, or any
-// where there is none, and are in the topic, or in any where that is "". A name that none of them has, and none at all, are errors, *fault.Error with those that
+// Meant are the bridges, of those with their sockets in dir, that have one of these names, or all
+// where there is none, without what merely takes part, and are in the topic, or in any where that
+// is "". A name that none of them has, and none at all, are errors, *fault.Error with those that
 // run as a hint. silent says which others may be meant that live and do not answer.
 func Meant(ctx context.Context, dir string, named []string, topic string) (meant []*Client, silent, err error) {
 	paths, err := Paths(dir)
@@ -69,7 +70,8 @@ func Meant(ctx context.Context, dir string, named []string, topic string) (meant
 	}
 	silent = errors.Join(failed...)
 	meant = slices.DeleteFunc(slices.Clone(all), func(c *Client) bool {
-		return len(named) > 0 && !slices.Contains(named, c.Known.ID) || topic != "" && c.Known.Topic != topic
+		isMeant := len(named) == 0 && !c.Known.Participant || slices.Contains(named, c.Known.ID)
+		return !isMeant || topic != "" && c.Known.Topic != topic
 	})
 	for _, name := range named {
 		if !slices.ContainsFunc(meant, func(c *Client) bool { return c.Known.ID == name }) {
@@ -88,11 +90,13 @@ func mayBe(path, id string) bool {
 	return name == socketName(id) || strings.HasPrefix(name, socketName(id)+"~")
 }
 
-// places names bridges and their topics.
+// places names bridges, without what merely takes part, and their topics.
 func places(all []*Client) string {
 	var names []string
 	for _, c := range all {
-		names = append(names, c.Known.ID+" in "+c.Known.Topic)
+		if !c.Known.Participant {
+			names = append(names, c.Known.ID+" in "+c.Known.Topic)
+		}
 	}
 	return cmp.Or(text.Series(names, 6), "none")
 }

@@ -28,9 +28,9 @@ func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 		rows = append(rows, bridge(src, "answers", element("h2", name(status.ID), words(" in "), name(status.Topic)),
 			element("div", id("state."+src.Key), flag("data-live"), state(&status)),
 			element("div", id("traffic."+src.Key), flag("data-live"), traffic(&status)),
-			element("div", id("halt."+src.Key), flag("data-live"), halting(src, status.Halted))))
+			element("div", id("halt."+src.Key), flag("data-live"), halting(src, &status))))
 		policies = append(policies, policyFile(&status))
-		if _, is := src.Inbox.(inbox.Halter); is && status.Halted == nil {
+		if _, is := src.Inbox.(inbox.Halter); is && !status.Participant && status.Halted == nil {
 			run = append(run, src)
 		}
 	}
@@ -73,13 +73,13 @@ func state(s *inbox.Status) piece {
 	return pieces{
 		haltNote(s.Halted),
 		when(!s.Seated, element("p", class("warn"), words("It has no seat in the topic now: nobody reaches it."))),
-		when(!s.ServerUp, element("p", class("warn"), words("Its server is not up: calls wait, or are refused."))),
-		when(!s.AuditOK, element("p", class("warn"), words("Its record cannot be written, so nothing runs: "+s.Audit))),
+		when(!s.ServerUp && !s.Participant, element("p", class("warn"), words("Its server is not up: calls wait, or are refused."))),
+		when(!s.AuditOK && !s.Participant, element("p", class("warn"), words("Its record cannot be written, so nothing runs: "+s.Audit))),
 		when(s.PolicyErr != "", element("p", class("warn"), words("The policy file as it is now is not in force: "+s.PolicyErr))),
 		element("dl",
 			element("dt", words("Waiting")), element("dd", element("a", href("/"), words(text.Counted(s.Pending, "question")))),
 			fact("Server", s.Server), fact("Gateway", s.Gateway), fact("Protocol", s.Dialect), fact("Record", s.Audit),
-			fact("Policy", cmp.Or(s.Policy, "no file: the flags of the command")), fact("Rules of flags", text.Some(s.Flags)), fact("Policy hash", s.PolicyHash),
+			when(!s.Participant, fact("Policy", cmp.Or(s.Policy, "no file: the flags of the command"))), fact("Rules of flags", text.Some(s.Flags)), fact("Policy hash", s.PolicyHash),
 			fact("Process", fmt.Sprint(s.PID)), fact("Version", s.Version)),
 	}
 }

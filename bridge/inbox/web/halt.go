@@ -35,11 +35,11 @@ func haltNote(h *inbox.Halted) piece {
 }
 
 // halting is how a bridge is halted or resumed; nil if it cannot be from here.
-func halting(src *Source, halted *inbox.Halted) piece {
-	if _, is := src.Inbox.(inbox.Halter); !is {
+func halting(src *Source, s *inbox.Status) piece {
+	if _, is := src.Inbox.(inbox.Halter); !is || s.Participant {
 		return nil
 	}
-	if halted != nil {
+	if s.Halted != nil {
 		return haltForm("resume", "Resume "+src.Label, "Why it goes on (for the record)", "primary", []*Source{src}, nil)
 	}
 	return haltWith("Halt it", "Halt "+src.Label, src)

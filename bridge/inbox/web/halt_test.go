@@ -1,13 +1,17 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/socket"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/web"
 )
 
 func halted(t *testing.T, h *inboxtest.Hall) *inbox.Halted {
@@ -88,5 +92,33 @@ func TestWhatCannotBeHaltedOrResumedIsSaid(t *testing.T) {
 	}
 	if page := b.get("/bridges").body; strings.Contains(page, `action="/bridges" aria-label="Halt files`) {
 		t.Errorf("it offers to halt what it cannot:\n%s", page)
+	}
+}
+
+// A participant is the inbox of a serve, in the same directory as those of bridges.
+type participant struct{ inbox.Inbox }
+
+func (participant) Status(context.Context) (inbox.Status, error) {
+	return inbox.Status{ID: "alice", Topic: "lobby", Seated: true, Audit: "off", Participant: true}, nil
+}
+
+// Who has no server has none that is down, no record, and nothing to halt.
+func TestAParticipantIsNoBridgeThatIsOutOfOrder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "control")
+	inboxtest.Open(t, socket.Options{Dir: dir, ID: "alice", Inbox: participant{inboxtest.New("alice")}})
+	inboxtest.New("fs").Open(t, dir)
+	s, err := web.Open(web.Options{Listen: "127.0.0.1:0", Find: web.Bridges(dir, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, s)
+	page := within(t, s).get("/bridges").body
+	if !strings.Contains(page, `aria-label="alice in lobby"`) || !strings.Contains(page, `aria-label="Halt fs in lobby"`) {
+		t.Fatalf("not both are there:\n%s", page)
+	}
+	for _, wrong := range []string{`aria-label="Halt alice`, "Halt all of them", "server is not up", "cannot be written"} {
+		if strings.Contains(page, wrong) {
+			t.Errorf("it says %s:\n%s", wrong, page)
+		}
 	}
 }
