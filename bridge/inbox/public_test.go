@@ -41,7 +41,7 @@ var decisions = map[reflect.Type]map[string]string{
 	reflect.TypeFor[inbox.Status](): {
 		"ID": same, "Topic": same, "Gateway": same, "Dialect": same, "Seated": same, "Server": hidden, "ServerUp": same, "Pending": same,
 		"Policy": hidden, "Flags": hidden, "PolicyHash": same, "PolicyErr": redacted, "Audit": hidden, "AuditOK": same, "PID": hidden, "Version": same,
-		"Halted": redacted, "Calls": same, "Present": hidden, "Elsewhere": same,
+		"Halted": redacted, "Calls": same, "Present": hidden, "Elsewhere": same, "Participant": same,
 	},
 	reflect.TypeFor[inbox.Event](): {"Event": same, "ID": same, "Because": redacted, "By": same},
 }
