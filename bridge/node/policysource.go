@@ -21,6 +21,7 @@ type policySource struct {
 	file  string         // "" if there is none
 	rules *policy.Policy // laid over the file, or in force alone
 	stamp fileStamp      // of the file when it was last read
+	again bool           // it is to be read at the next look, whether it has changed or not
 
 	self string // our participant id, who is never asked
 	host bool   // whether the client's own calls are judged, so that its person can be asked
@@ -97,27 +98,33 @@ func PolicyFault(err error) error {
 
 // watch reads the file again when it was saved, and when it is told to, until
 // ctx ends. A file that cannot be read changes nothing: the last good policy
-// stays in force (DESIGN 6).
+// stays in force (DESIGN 6). It is read at each look then, for what mends it may
+// show elsewhere: in its mode, or that of its folder. That it cannot is said once.
 func (r *policySource) watch(ctx context.Context, told <-chan struct{}, changed func(*policy.Policy), failed func(error)) {
 	if r.file == "" {
 		return
 	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for {
+	for said := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-told:
+			said = ""
 		case <-look.C:
-			if stampOf(r.file) == r.stamp {
+			if !r.again && stampOf(r.file) == r.stamp {
 				continue
 			}
 		}
-		if p, err := r.read(); err != nil {
-			failed(err)
-		} else {
+		p, err := r.read()
+		switch r.again = err != nil; {
+		case err == nil:
+			said = ""
 			changed(p)
+		case err.Error() != said:
+			said = err.Error()
+			failed(err)
 		}
 	}
 }
