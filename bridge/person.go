@@ -59,6 +59,14 @@ func (s *Sidecar) Halted() *engine.Halted {
 	return s.engine.Halted()
 }
 
+// Rules are what [engine.Config] asks for to go on under them: what is in force, and the last that
+// somebody stood behind.
+func (s *Sidecar) Rules() (now, backed *policy.Policy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Policy(), s.engine.Backed()
+}
+
 // Described is a call with what is known of it, and the policy in force; see [engine.Engine.Described].
 func (s *Sidecar) Described(c policy.Call) (*policy.Policy, policy.Call) {
 	s.mu.Lock()

@@ -91,7 +91,7 @@ func New(c Config) *Engine {
 	if e.policy == nil {
 		e.policy = &policy.Policy{}
 	}
-	e.backed = e.policy
+	e.backed = cmp.Or(c.Backed, e.policy)
 	c.Desk.Random = c.Random
 	e.desk = approval.NewDesk(c.Desk)
 	e.desk.SetHere(approval.Who{Door: approval.Local}, c.Local)
@@ -119,6 +119,9 @@ func (e *Engine) Next() (soonest time.Time) {
 
 // Policy is what is in force.
 func (e *Engine) Policy() *policy.Policy { return e.policy }
+
+// Backed is the last policy that somebody stood behind, as [Config.Backed].
+func (e *Engine) Backed() *policy.Policy { return e.backed }
 
 // Running is how many requests of participants are at the server and still await
 // their answers: none of ours, none of the server's own client.

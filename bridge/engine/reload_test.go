@@ -99,6 +99,18 @@ func TestAStricterPolicyCountsAtOnce(t *testing.T) {
 	}
 }
 
+// A run that goes on under the rules of another asks about all that people have not said, though a
+// stricter file had come in between.
+func TestWhatPeopleStoodBehindIsKeptForTheNextRun(t *testing.T) {
+	s := stageWith(t, lookup(t, "mcpx/v0.1"), Config{Local: true, Policy: rules(t, "version: 1\ndefault: deny\n"),
+		Backed: rules(t, "version: 1\ndefault: allow\nrules:\n - {name: keep, deny: ['delete_*']}\n")})
+	s.seat()
+	v, open := s.saves("version: 1\ndefault: allow\n")
+	if text := v.Text(); !open || !strings.Contains(text, "keep") {
+		t.Errorf("open %v, and nobody reads that a deny is gone: %s", open, text)
+	}
+}
+
 func TestALooserPolicyWaitsForAYes(t *testing.T) {
 	for name, end := range map[string]func(s *stage, v approval.View){
 		"a no":               func(s *stage, v approval.View) { s.decides(v, `{"action":"decline"}`) },

@@ -178,9 +178,25 @@ func (pt *Passthrough) keepPlace(ctx context.Context) {
 	}
 }
 
+// nextPlan is a plan for the next place, under the rules that were in force in the last one: the
+// server has run since they were read, and may have written the file. So what stands there now
+// counts as a file does that is saved during a run.
+func (pt *Passthrough) nextPlan() (*plan, error) {
+	p, err := newPlan(pt.o)
+	if err != nil {
+		return nil, err
+	}
+	p.source, p.engine.Policy, p.engine.Backed = pt.source, pt.engine.Policy, pt.engine.Backed
+	now, err := p.source.read()
+	if p.source.again = err != nil || now.Hash() != p.engine.Policy.Hash(); !p.source.again {
+		pt.inbox.policyWrong(nil)
+	}
+	return p, p.connect()
+}
+
 // inTopic takes a place in the topic and keeps it.
 func (pt *Passthrough) inTopic(ctx context.Context) error {
-	p, err := fullPlan(pt.o, pt.judged)
+	p, err := pt.nextPlan()
 	if err != nil {
 		return err
 	}
@@ -198,6 +214,7 @@ func (pt *Passthrough) inTopic(ctx context.Context) error {
 	pt.since = time.Time{}
 	defer n.way.Close()
 	defer pt.inbox.leave()
+	defer func() { pt.engine.Policy, pt.engine.Backed = n.sidecar.Rules() }()
 	defer n.close(errTold) // how we end is the server's to say
 	pt.gate.enter(n)
 	defer pt.leave(ctx, n)
