@@ -97,7 +97,7 @@ func (s *answerSeats) keep(ctx context.Context, id string) error {
 
 var (
 	errForeignGateway = errors.New("the bridge takes a seat for others at this machine's own gateway only, and --gateway names another")
-	errSeatTaken      = errors.New("somebody else has that seat, and is asked there")
+	errSeatTaken      = errors.New("somebody else has that seat, and questions go there: where that is another bridge, give the people of each bridge an id of their own")
 )
 
 // sit has a seat for a participant until it is lost or somebody else comes for it.
