@@ -103,7 +103,10 @@ func (e *Engine) sendOf(class wire.Class, env *wire.Envelope, of string) bool {
 	if ok {
 		if answer && env.Kind == wire.Request {
 			e.room.held.Leaving = append(e.room.held.Leaving, env.ID)
-			e.claimLeaves(env.ID)
+			if c := e.calls.Claiming[env.ID]; c != nil {
+				class = wire.Claim
+				e.claimLeaves(c)
+			}
 		}
 		e.do(Send{Class: class, Envelope: env, Frame: frame, Result: of != "", Of: of})
 	}
@@ -381,11 +384,9 @@ func (e *Engine) noteSubscription(c *inflight.Call, m *jsonrpc.Message) {
 
 // claimLeaves begins the window of a claim as it leaves, which may be after it was held. From
 // now on the proposer may have seen it, and is told if nothing comes of it.
-func (e *Engine) claimLeaves(id string) {
-	if c := e.calls.Claiming[id]; c != nil {
-		c.ToldBefore, c.Claim, c.Life.Announced = c.Life.Announced, inflight.Seen, true
-		e.awaitEcho(c)
-	}
+func (e *Engine) claimLeaves(c *inflight.Call) {
+	c.ToldBefore, c.Claim, c.Life.Announced = c.Life.Announced, inflight.Seen, true
+	e.awaitEcho(c)
 }
 
 // awaitEcho waits for a claim to come back, from now on and however long it has waited before.

@@ -394,11 +394,12 @@ func (e *Engine) markHeld(ends []string) {
 	e.keepBounds()
 }
 
-// notSent hears of a frame that the seat did not take. An answer is held, and
-// soon tried again, unless no frame could ever hold it.
+// notSent hears of a frame that the seat did not take. An answer is held, and so is a claim,
+// and soon tried again, unless no frame could ever hold it.
 func (e *Engine) notSent(ev NotSent) {
+	held := ev.Send.Class == wire.Reply || ev.Send.Class == wire.Claim
 	switch {
-	case ev.Send.Class == wire.Reply && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
+	case held && (ev.Gone || len(ev.Send.Frame) <= jsonrpc.MaxSize):
 		e.claimReturns(ev.Send.Envelope.ID)
 		e.hold(ev.Send.Envelope, "") // its end is on record: it was on its way
 		if e.room.seated {

@@ -13,7 +13,10 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
 
-const foreignPace = 50 // frames a minute; the reference gateways drop the 61st (WIRE W-3)
+const (
+	foreignPace = 50          // frames a minute; the reference gateways drop the 61st (WIRE W-3)
+	claimAgain  = time.Second // a claim that was refused has come again by then, if it does
+)
 
 // A pacer lets frames through no faster than a gateway counts them, the most
 // urgent first. It has no goroutine: what waits is let go by a timer.
@@ -35,7 +38,9 @@ type pacer struct {
 	frames  int // in waiting
 	bytes   int // in waiting
 	timer   *time.Timer
-	dropped int // progress frames
+	refused time.Time // when a claim had to come again
+	claimed bool      // what passed last was a claim
+	dropped int       // progress frames
 }
 
 type paceState uint8
@@ -57,7 +62,8 @@ func newPacer(perMinute int, put func(frame []byte) error, flush func(), log *sl
 }
 
 // send lets a frame pass or keeps it for later. Progress never waits: it is
-// dropped when the tokens that are left may be needed for an answer.
+// dropped when the tokens that are left may be needed for an answer. Nor does a claim,
+// whose sender must know when it leaves: it comes again, and has a token then.
 func (p *pacer) send(c wire.Class, frame []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,16 +73,31 @@ func (p *pacer) send(c wire.Class, frame []byte) error {
 		return ErrNoSeat
 	case p.state == open:
 		return p.put(frame)
-	case c >= wire.Progress:
-		if p.frames > 0 || 2*p.tokens <= p.burst {
+	case c == wire.Claim:
+		if p.tokens == 0 || p.claimed && p.frames > 0 {
+			p.refused = time.Now()
+			return outbox.ErrFull
+		}
+	case c == wire.Progress:
+		if p.free() <= 0 || p.frames > 0 || 2*p.tokens <= p.burst {
 			p.dropped++
 			return nil
 		}
-	case p.frames > 0 || p.tokens == 0:
+	case p.frames > 0 || p.free() <= 0:
 		return p.keep(c, frame)
 	}
 	p.tokens--
+	p.claimed = c == wire.Claim
 	return p.put(frame)
+}
+
+// free is how many of the tokens are for others than a claim that comes again. Of two in a
+// row it has one at the most, so that claims do not keep answers back either.
+func (p *pacer) free() int {
+	if !p.claimed && time.Since(p.refused) < claimAgain {
+		return p.tokens - 1
+	}
+	return p.tokens
 }
 
 func (p *pacer) refill() {
@@ -143,8 +164,9 @@ func (p *pacer) release() {
 	p.mu.Lock()
 	p.timer = nil
 	p.refill()
-	for p.state == pacing && p.tokens > 0 && p.frames > 0 {
+	for p.state == pacing && p.free() > 0 && p.frames > 0 {
 		p.tokens--
+		p.claimed = false
 		p.putNext()
 	}
 	if p.state == pacing && p.frames > 0 {

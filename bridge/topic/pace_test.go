@@ -2,11 +2,13 @@ package topic
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/wire"
 )
@@ -59,4 +61,52 @@ func TestDroppedProgressIsToldOnceWhenPacingEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A claim that comes again has a token before what waits, and of two in a row no more than one.
+func TestClaimsAndWhatWaitsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c counter
+		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
+		s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
+		s.want("taken")
+		s.Send(wire.Reply, []byte("first"))
+		for i := range 3 {
+			s.Send(wire.Reply, fmt.Append(nil, "reply", i))
+		}
+		for claims := 0; claims < 3; time.Sleep(claimAgain / 4) {
+			for s.Send(wire.Claim, fmt.Append(nil, "claim", claims)) == nil {
+				claims++
+			}
+			s.Flush()
+		}
+		time.Sleep(time.Hour)
+		if got := strings.Join(c.take(), " "); got != "first claim0 reply0 claim1 reply1 claim2 reply2" {
+			t.Errorf("the order was %s", got)
+		}
+	})
+}
+
+// A token that is kept for a claim is for others again once that does not come.
+func TestAClaimThatDoesNotComeAgainKeepsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c counter
+		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
+		s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
+		s.want("taken")
+		s.Send(wire.Reply, []byte("first"))
+		time.Sleep(12*time.Second - claimAgain/2)
+		if s.Send(wire.Claim, []byte("claim")) == nil {
+			t.Error("it passed before there was a token")
+		}
+		time.Sleep(claimAgain * 3 / 4)
+		for i := range 3 {
+			s.Send(wire.Progress, []byte("progress"))
+			s.Send(wire.Reply, fmt.Append(nil, "reply", i))
+		}
+		time.Sleep(time.Hour)
+		if got := strings.Join(c.take(), " "); got != "first reply0 reply1 reply2" {
+			t.Errorf("the order was %s", got)
+		}
+	})
 }

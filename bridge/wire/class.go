@@ -11,4 +11,5 @@ const (
 	Own                       // requests of our own
 	Notice                    // notifications
 	Progress                  // notifications/progress
+	Claim                     // a request of ours that counts once it has come back before others': it must not wait unseen
 )
