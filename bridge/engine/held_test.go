@@ -359,3 +359,18 @@ func TestWhatIsHeldLeavesOnceTheRosterIsWhole(t *testing.T) {
 	}
 	t.Error("the answer did not leave")
 }
+
+// Nobody has seen a claim that has not left, and so another who claims meanwhile is first, also
+// at a gateway that returns nothing and to whom we would be before them.
+func TestWhoClaimsWhileOursIsHeldIsFirst(t *testing.T) {
+	s := proposalStage(t, "mcpx/v0.1", forAll)
+	s.offersRead("p1", "fs,carol", "")
+	s.notTaken()
+	s.claims("carol", "c1", "p1")
+	for range 4 {
+		s.pass(claimWindow)
+	}
+	if s.asked() != 0 {
+		t.Errorf("carol runs it, and so do we: %q", s.frames)
+	}
+}
