@@ -15,11 +15,12 @@ import (
 
 const (
 	foreignPace = 50          // frames a minute; the reference gateways drop the 61st (WIRE W-3)
+	patience    = 4           // so many frames of others leave before one of a class that waits
 	claimAgain  = time.Second // a claim that was refused has come again by then, if it does
 )
 
 // A pacer lets frames through no faster than a gateway counts them, the most
-// urgent first. It has no goroutine: what waits is let go by a timer.
+// urgent first, save for what has waited for many of those. It has no goroutine: what waits is let go by a timer.
 //
 // In any minute no more than burst plus one frame per interval pass, which is
 // 60 at the default of 50.
@@ -35,8 +36,9 @@ type pacer struct {
 	tokens  int       // frames that may pass at once
 	since   time.Time // when the last token was added
 	waiting [wire.Progress][][]byte
-	frames  int // in waiting
-	bytes   int // in waiting
+	passed  [wire.Progress]int // of a class that waits: how many frames went before its first
+	frames  int                // in waiting
+	bytes   int                // in waiting
 	timer   *time.Timer
 	refused time.Time // when a claim had to come again
 	claimed bool      // what passed last was a claim
@@ -176,29 +178,43 @@ func (p *pacer) release() {
 	p.flush()
 }
 
-// putNext sends the most urgent of the frames that wait. There must be one.
+// putNext sends one of the frames that wait. There must be one.
 func (p *pacer) putNext() {
-	for c := range p.waiting {
-		if q := p.waiting[c]; len(q) > 0 {
-			frame := q[0]
-			q[0], p.waiting[c] = nil, q[1:]
-			p.frames--
-			p.bytes -= len(frame)
-			if err := p.put(frame); err != nil {
-				p.log.Warn("a frame that waited for its turn was lost", "error", err)
-			}
-			return
-		}
+	c := p.next()
+	q := p.waiting[c]
+	frame := q[0]
+	q[0], p.waiting[c] = nil, q[1:]
+	p.frames--
+	p.bytes -= len(frame)
+	if err := p.put(frame); err != nil {
+		p.log.Warn("a frame that waited for its turn was lost", "error", err)
 	}
 }
 
-// lift ends the pacing: what waits passes at once, and all that follows.
+// next is the class whose turn it is: of those that wait the most urgent, and before that one
+// for which too many had to wait. Anybody can cause more answers than may leave.
+func (p *pacer) next() (class int) {
+	class = -1
+	for c := range p.waiting {
+		if len(p.waiting[c]) == 0 {
+			continue
+		}
+		p.passed[c]++
+		if class < 0 || p.passed[c] > patience && p.passed[class] <= patience {
+			class = c
+		}
+	}
+	p.passed[class] = 0
+	return class
+}
+
 func (p *pacer) paces() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state == pacing
 }
 
+// lift ends the pacing: what waits passes at once, and all that follows.
 func (p *pacer) lift() { p.end(open) }
 
 // stop sends what waits, because the link is about to end, and takes nothing more.

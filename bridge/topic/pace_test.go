@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,4 +110,46 @@ func TestAClaimThatDoesNotComeAgainKeepsNothingBack(t *testing.T) {
 			t.Errorf("the order was %s", got)
 		}
 	})
+}
+
+// Whoever causes as many answers as may leave keeps nothing else from leaving, whatever it is.
+func TestManyAnswersKeepNothingElseBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c counter
+		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
+		s := sit(t, g.bubble(t, Options{Pace: 60}))
+		s.want("taken")
+		s.flood(40)
+		others := map[wire.Class]string{wire.Cancellation: "cancellation", wire.Question: "question", wire.Own: "own", wire.Notice: "notice"}
+		for class, frame := range others {
+			s.Send(class, []byte(frame))
+		}
+		for range 60 {
+			s.Send(wire.Cancellation, []byte("more"))
+			s.flood(1)
+			time.Sleep(time.Second)
+		}
+		got := c.take()
+		for _, frame := range others {
+			if !slices.Contains(got, frame) {
+				t.Errorf("%s has not left", frame)
+			}
+		}
+		answers := 0
+		for _, f := range got {
+			if f == "reply" {
+				answers++
+			}
+		}
+		if answers < 12+30 { // the burst, and half of what left in that minute
+			t.Errorf("of %d frames %d were answers", len(got), answers)
+		}
+	})
+}
+
+func (s *sitting) flood(n int) {
+	for range n {
+		s.Send(wire.Reply, []byte("reply"))
+	}
+	s.Flush()
 }
