@@ -41,7 +41,7 @@ func (s *session) keepalive(ctx context.Context) {
 	defer stopAll(grace, welcome, ping, ghost)
 	ghost.Stop()
 	heard, seated, checks := s.heard, s.seated, ghostChecks
-	asked, looks := false, s.seat.opt.Dial == nil
+	asked, settled, looks := false, false, s.seat.opt.Dial == nil
 	waits, probed := s.probe(ctx)
 	defer probed.Wait()
 	for {
@@ -62,7 +62,7 @@ func (s *session) keepalive(ctx context.Context) {
 			seated, waits = nil, nil
 			grace.Stop()
 			welcome.Stop()
-			s.settlePace(ctx)
+			settled = s.settlePace(ctx)
 			if looks {
 				ghost.Reset(checks[0] - time.Since(s.since))
 			}
@@ -73,6 +73,7 @@ func (s *session) keepalive(ctx context.Context) {
 		case <-ping.C:
 			asked = s.ping(ping, asked)
 		case <-ghost.C:
+			settled = settled || s.settlePace(ctx)
 			if s.unlisted(ctx) {
 				s.drop(errGhost)
 			}
@@ -170,23 +171,28 @@ func (s *session) ping(t *time.Timer, asked bool) bool {
 }
 
 // settlePace lifts the pacing if this gateway does not count frames: ours, or
-// one without a rate-limit endpoint (WIRE W-3).
-func (s *session) settlePace(ctx context.Context) {
+// one without a rate-limit endpoint (WIRE W-3). It reports false if that is to be asked again,
+// because there was no answer: then it may count.
+func (s *session) settlePace(ctx context.Context) bool {
 	p := s.seat.sender.Load()
 	if p == nil || p.pacer == nil || s.seat.opt.Pace > 0 {
-		return
+		return true
 	}
 	var health struct{ Server string }
 	if s.ask(ctx, s.seat.at.rest("/health", nil), &health) && health.Server == "mcpx-bridge" {
 		p.pacer.lift()
-		return
+		return true
 	}
 	var limit map[string]any
-	if !s.ask(ctx, s.topicRest("rate-limit"), &limit) {
+	switch status, body := s.get(ctx, s.topicRest("rate-limit")); {
+	case status == 0 || status >= http.StatusInternalServerError:
+		return false
+	case status != http.StatusOK || json.Unmarshal(body, &limit) != nil:
 		p.pacer.lift()
-		return
+	default:
+		s.log.Info("the gateway counts frames, so sending is paced", "per_minute", foreignPace)
 	}
-	s.log.Info("the gateway counts frames, so sending is paced", "per_minute", foreignPace)
+	return true
 }
 
 // topicRest is an endpoint of the topic on a gateway that has a REST prefix.
@@ -229,13 +235,19 @@ func (p *participant) UnmarshalJSON(raw []byte) error {
 }
 
 // ask reads a JSON answer of the gateway and reports whether there was one.
-// It follows no redirect, which could carry the token elsewhere.
 func (s *session) ask(ctx context.Context, at string, into any) bool {
+	status, body := s.get(ctx, at)
+	return status == http.StatusOK && json.Unmarshal(body, into) == nil
+}
+
+// get is what the gateway answers, with the status 0 if it does not.
+// It follows no redirect, which could carry the token elsewhere.
+func (s *session) get(ctx context.Context, at string) (status int, body []byte) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return false
+		return 0, nil
 	}
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.token)
@@ -247,9 +259,11 @@ func (s *session) ask(ctx context.Context, at string, into any) bool {
 	}
 	answer, err := client.Do(req)
 	if err != nil {
-		return false
+		return 0, nil
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	return err == nil && answer.StatusCode == http.StatusOK && json.Unmarshal(body, into) == nil
+	if body, err = io.ReadAll(io.LimitReader(answer.Body, 1<<20)); err != nil {
+		return 0, nil
+	}
+	return answer.StatusCode, body
 }

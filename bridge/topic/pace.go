@@ -20,7 +20,8 @@ const (
 )
 
 // A pacer lets frames through no faster than a gateway counts them, the most
-// urgent first, save for what has waited for many of those. It has no goroutine: what waits is let go by a timer.
+// urgent first, save for what has waited for many of those. It has no goroutine:
+// what waits is let go by a timer.
 //
 // In any minute no more than burst plus one frame per interval pass, which is
 // 60 at the default of 50.
@@ -192,7 +193,7 @@ func (p *pacer) putNext() {
 }
 
 // next is the class whose turn it is: of those that wait the most urgent, and before that one
-// for which too many had to wait. Anybody can cause more answers than may leave.
+// that has let too many go first. Anybody can cause more answers than may leave.
 func (p *pacer) next() (class int) {
 	class = -1
 	for c := range p.waiting {

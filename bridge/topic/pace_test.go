@@ -153,3 +153,52 @@ func (s *sitting) flood(n int) {
 	}
 	s.Flush()
 }
+
+// A gateway that says nothing of whether it counts, because it has much to do, may count.
+func TestAGatewayThatDoesNotAnswerIsPacedAndAskedAgain(t *testing.T) {
+	for name, last := range map[string]http.HandlerFunc{
+		"it does not count": http.NotFound,
+		"it counts":         answers(`{"messages":3}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked, n := make(chan int), 0
+				g := &script{
+					rest: map[string]http.HandlerFunc{limitPath: func(w http.ResponseWriter, r *http.Request) {
+						n++
+						asked <- n
+						switch n {
+						case 1:
+							<-r.Context().Done()
+						case 2:
+							http.Error(w, "one moment", http.StatusServiceUnavailable)
+						default:
+							last(w, r)
+						}
+					}},
+					play: func(_ int, p *player) { p.say(welcomeD0); p.stay() },
+				}
+				s := sit(t, g.bubble(t, Options{}))
+				s.want("taken")
+				for i := range 3 {
+					if !s.Paced() {
+						t.Errorf("not paced after %d requests", i)
+					}
+					select {
+					case <-asked:
+					case <-time.After(time.Hour):
+						t.Fatalf("after %d requests it is asked no more", i)
+					}
+				}
+				synctest.Wait()
+				if s.Paced() != (name == "it counts") {
+					t.Errorf("paced: %t", s.Paced())
+				}
+				time.Sleep(time.Hour)
+				if n != 3 {
+					t.Errorf("it was asked %d times", n)
+				}
+			})
+		})
+	}
+}
