@@ -15,8 +15,8 @@ func Detect(frame []byte) (Dialect, bool) {
 	if stream, _, ok := streamOf(frame); ok && stream != "" {
 		return latest, true
 	}
-	r := reading{frame: frame}
-	if r.scan() != nil {
+	r := reading{grammar: &mcpx0, frame: frame} // whose welcome may hold what is wrong by itself
+	if err := r.scan(); err != nil && r.scanLoosely(err) != nil {
 		return Dialect{}, false
 	}
 	if r.has(atProtocol) {
