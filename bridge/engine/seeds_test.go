@@ -247,3 +247,20 @@ func TestSeed002Q3AWithdrawalIsNotConfirmed(t *testing.T) {
 		t.Errorf("it is not on record: %+v", s.notes)
 	}
 }
+
+// Of a proposer that counts the time it has left, and is a moment late, nothing is run and nobody
+// is asked.
+func TestAProposalThatIsOverWhenItIsMadeIsNotServed(t *testing.T) {
+	for _, rule := range []string{"fulfil: ask", "fulfil: policy", "fulfil: policy, broadcast: true"} {
+		for _, to := range []string{"fs", ""} {
+			s := proposalStage(t, "mcpx/v0.1", rule)
+			s.proposes("bob", "p1", to, "write_file", path, `,"ttl":-12`)
+			s.proposes("bob", "p2", to, "read_file", path, `,"ttl":-12`)
+			s.nobodyAsked(rule)
+			s.nothing(rule)
+			if !s.noted(record.Expired, "ttl") {
+				t.Errorf("%s, to %q: %v", rule, to, s.notes)
+			}
+		}
+	}
+}

@@ -74,7 +74,7 @@ type Life struct {
 type Terms struct {
 	Preferred []string // the first few
 	Exclusive bool
-	TTL       time.Duration // 0: no end
+	TTL       time.Duration // 0: no end, below 0: over
 }
 
 // preferredShown is how many of those who are preferred stand on record.
@@ -149,7 +149,7 @@ func newLife(p Proposed, now time.Time, others map[string]other) *Life {
 	if len(env.To) == 0 && l.Targeted {
 		l.queue(p, others)
 	}
-	if p.Offer.TTL > 0 {
+	if p.Offer.TTL != 0 {
 		l.Until = now.Add(p.Offer.TTL)
 	}
 	return l

@@ -19,10 +19,12 @@ func (b *Book) Offered(p Proposed) []Act {
 		return b.out
 	}
 	b.do(Noted{Life: l, Event: record.Proposed})
-	switch l.State {
-	case Waiting:
+	switch {
+	case l.Overdue(b.now):
+		b.expire(l)
+	case l.State == Waiting:
 		b.wait(l)
-	case Pending:
+	case l.State == Pending:
 		b.consider(l)
 	}
 	l.trim()

@@ -38,7 +38,7 @@ type Offer struct {
 	QuickReject         bool          // a reject is wanted; true unless said otherwise
 	FallbackAfter       time.Duration // how long others wait where it is not exclusive; 5 s unless said
 	ExclusiveFor        time.Duration // 3 s unless said
-	TTL                 time.Duration // from receipt; 0: no end. All times are at most 10 minutes
+	TTL                 time.Duration // from receipt; 0: no end, below 0: over. All times are at most 10 minutes
 
 	// Reason is why the proposer wants it, in its own words; of more than 256 bytes the
 	// rest is left out. CountsRejects says that it hears a reject as one of many, and not as
@@ -153,7 +153,7 @@ func (p *offerBody) fill(o *Offer) error {
 		readBool(&o.WantsResponse, "request_response", first(p.WantsResponse)),
 		readWait(&o.FallbackAfter, "fallback_timeout", first(p.FallbackAfter)),
 		readWait(&o.ExclusiveFor, "exclusive_timeout", first(p.ExclusiveFor)),
-		readWait(&o.TTL, "ttl", first(p.TTL)),
+		readTTL(&o.TTL, first(p.TTL)),
 	} {
 		if err != nil {
 			wrong = append(wrong, err.Error())
@@ -204,6 +204,16 @@ func readWait(into *time.Duration, name string, raw jsontext.Value) error {
 	}
 	*into = min(maxWait, time.Duration(max(0, min(ms, float64(maxWait/time.Millisecond)))*float64(time.Millisecond)))
 	return nil
+}
+
+// readTTL is readWait but that what is below nothing, of which a proposer has said it too
+// late, stays below it: nothing is no end.
+func readTTL(into *time.Duration, raw jsontext.Value) error {
+	err := readWait(into, "ttl", raw)
+	if err == nil && bytes.HasPrefix(raw, []byte("-")) {
+		*into = -1
+	}
+	return err
 }
 
 // nameless says what is wrong with a proposal that does not say what it is

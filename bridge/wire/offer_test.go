@@ -63,6 +63,8 @@ func TestOffer(t *testing.T) {
 			o.TTL, o.FallbackAfter, o.ExclusiveFor = 10*time.Minute, 0, 10*time.Minute
 		}},
 		{"mcp/proposal", `,"ttl":0,"request_bids":true,"bid_timeout":3000`, func(*wire.Offer) {}},
+		{"mcp/proposal", `,"ttl":-5`, func(o *wire.Offer) { o.TTL = -1 }},
+		{"mcp/proposal", `,"ttl":-1e-300`, func(o *wire.Offer) { o.TTL = -1 }},
 		{"mcp/proposal", `,"Targeting":{"preferred":"x"},"TTL":7`, func(*wire.Offer) {}},
 	} {
 		want := plain
