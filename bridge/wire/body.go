@@ -42,7 +42,7 @@ func withdrawsByStatus(e *Envelope) bool {
 	var p struct {
 		Status string `json:"status"`
 	}
-	return decode(e.Payload, &p) && (p.Status == "withdrawn" || p.Status == "expired")
+	return decodeShort(e.Payload, &p) && (p.Status == "withdrawn" || p.Status == "expired")
 }
 
 // systemKind tells what a system frame of mcp-x/v0 is. The specification says

@@ -151,6 +151,10 @@ func TestHowLongWhatIsNoMessageMayBe(t *testing.T) {
 		if end, err := e.Ending(); err != nil || end.Of != "p1" || (end.Reason == "busy") != read {
 			t.Errorf("a reject of %d bytes: %+v, %v", n, end, err)
 		}
+		e = decoded("bob", "proposal/status", `{"status":"withdrawn","z":"x"}`)
+		if end, err := e.Ending(); (e.Kind == wire.Withdraw) != read || read && (err != nil || end.Of != "p1") {
+			t.Errorf("a status of %d bytes: %v, %+v, %v", n, e.Kind, end, err)
+		}
 		e = decoded(wire.Gateway, "system/presence", `{"event":"leave","participant":{"id":"bob"},"z":"x"}`)
 		if _, who, err := e.Presence(); (err == nil) != read || (who.ID == "bob") != read {
 			t.Errorf("a presence of %d bytes: %+v, %v", n, who, err)
