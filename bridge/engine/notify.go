@@ -143,8 +143,9 @@ func (e *Engine) resourceUpdated(uri string, raw []byte) {
 	if len(who) == 0 {
 		return
 	}
-	if len(raw) > waitsMax {
-		raw = jsonrpc.AppendNotification(nil, "notifications/resources/updated", uriParams(uri))
+	bare := jsonrpc.AppendNotification(nil, "notifications/resources/updated", uriParams(uri))
+	if raw = asHeardOr(raw, bare); len(raw) > waitsMax {
+		raw = bare
 	}
 	key := changed{method: "notifications/resources/updated", uri: uri}
 	if e.gathers(key, raw) {
@@ -257,12 +258,32 @@ func (e *Engine) tellWho(c *inflight.Call) {
 	}
 }
 
+// heard are the rules by which participants read what is no answer, less the envelope around it.
+var heard = func() jsonrpc.Rules {
+	r := jsonrpc.Judged
+	r.Depth--
+	r.Values -= 16
+	return r
+}()
+
+// asHeard is a notification of the server's as participants can read it, with U+FFFD for half a
+// character. The error says why they could not.
+func asHeard(raw []byte) (jsonrpc.Message, error) { return jsonrpc.Parse(jsonrpc.Mend(raw), heard) }
+
+// asHeardOr is asHeard, or bare where participants could not read it.
+func asHeardOr(raw, bare []byte) []byte {
+	if m, err := asHeard(raw); err == nil {
+		return m.Raw
+	}
+	return bare
+}
+
 // inItsOwnName is progress of the server's without anything that a reader could take for
-// what only a bridge says: then no more of it than the protocol knows, nil if that is
-// nothing. A server that has such things may well be a bridge to another topic.
+// what only a bridge says, or could not read at all: then no more of it than the protocol knows,
+// nil if that is nothing. A server that has such things may well be a bridge to another topic.
 func inItsOwnName(m *jsonrpc.Message) *jsonrpc.Message {
-	if !speaksForUs(m.Raw) {
-		return m
+	if own, err := asHeard(m.Raw); err == nil && !speaksForUs(own.Raw) {
+		return &own
 	}
 	params := m.Get(jsonrpc.Params)
 	shape := jsonrpc.Shape{{Name: "progressToken", Slot: 0}, {Name: "progress", Slot: 1}, {Name: "total", Slot: 2}, {Name: "message", Slot: 3}}
@@ -280,7 +301,7 @@ func inItsOwnName(m *jsonrpc.Message) *jsonrpc.Message {
 		}
 		known = append(append(jsonrpc.AppendQuote(known, f.Name), ':'), params[at[i].Start:at[i].End]...)
 	}
-	own, err := jsonrpc.Parse(jsonrpc.AppendNotification(nil, "notifications/progress", append(known, '}')), jsonrpc.Passed)
+	own, err := asHeard(jsonrpc.AppendNotification(nil, "notifications/progress", append(known, '}')))
 	if err != nil {
 		return nil
 	}

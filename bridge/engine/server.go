@@ -103,11 +103,11 @@ func (e *Engine) serverTold(m *jsonrpc.Message) {
 		e.server.changed = true
 		e.listTools()
 	case "notifications/resources/list_changed", "notifications/prompts/list_changed":
-		if e.server.hello.Modern { // what it says beside that is about what we asked
-			e.gather(method, jsonrpc.AppendNotification(nil, method, nil))
-			return
+		said := jsonrpc.AppendNotification(nil, method, nil)
+		if !e.server.hello.Modern { // one that is says beside it what is about our own question
+			said = asHeardOr(m.Raw, said)
 		}
-		e.gather(method, m.Raw)
+		e.gather(method, said)
 	case "notifications/cancelled":
 		e.forgetAside(m)
 	case "notifications/subscriptions/acknowledged":

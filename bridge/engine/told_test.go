@@ -185,3 +185,53 @@ func TestWhatTheBridgeSaysOfAnApprovalIsMarked(t *testing.T) {
 		s.has(s.only(), `"_meta":{"mcpx/approval":{"decision_id":"`, `"by":["alice"]}}`)
 	})
 }
+
+// What participants must refuse of a server's notifications, which are no answers, is said so
+// that they can read it.
+func TestWhatAServerTellsCanBeReadByWhomItIsFor(t *testing.T) {
+	most := strings.Repeat("[", 61) + strings.Repeat("]", 61) // in params, payload and envelope
+	for _, c := range []struct{ beside, heard string }{
+		{`,"message":"caf\u00e9 \ud83d"`, `,"message":"caf\u00e9 \ufffd"`},
+		{`,"message":"x","_meta":{"a":"\ude00"}`, `,"message":"x","_meta":{"a":"\ufffd"}`},
+		{`,"message":"x","_meta":{"a":1,"a":2}`, `,"message":"x"`},
+		{`,"message":"\ud83d","_meta":{"a":1,"a":2}`, `,"message":"\ufffd"`},
+		{`,"total":9,"more":[` + most + `]`, `,"total":9`},
+		{`,"total":9,"more":` + most, `,"total":9,"more":` + most},
+		{`,"_meta":{"a":1,"A":2}`, `,"_meta":{"a":1,"A":2}`},
+	} {
+		everyDialect(t, allowsSome, func(s *stage) {
+			id := s.withToken("bob", "e1")
+			s.frames = nil
+			s.progresses(id, 3, c.beside)
+			s.readable(`"params":{"progressToken":"t","progress":3` + c.heard + `}`)
+			s.allowMethods()
+			s.subscribes("bob", "e2", "file:///x")
+			s.frames = nil
+			rest := c.heard
+			if len(rest) < len(c.beside) {
+				rest = ""
+			}
+			s.said(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///x"` + c.beside + `}}`)
+			s.readable(`"params":{"uri":"file:///x"` + rest + `}`)
+			s.pass(2 * gatherFor)
+			s.frames = nil
+			s.said(`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{"n":1` + c.beside + `}}`)
+			if rest == "" {
+				s.readable(`"method":"notifications/prompts/list_changed"}`)
+			} else {
+				s.readable(`"params":{"n":1` + rest + `}`)
+			}
+		})
+	}
+}
+
+// readable checks that the one frame that was sent can be read by a participant, and what it has.
+func (s *stage) readable(parts ...string) {
+	s.t.Helper()
+	frame := s.only()
+	s.has(frame, parts...)
+	if _, err := s.dialect.Decode([]byte(frame)); err != nil {
+		s.t.Errorf("nobody can read %s: %v", frame, err)
+	}
+	s.frames = nil
+}
