@@ -32,6 +32,15 @@ func (b *Book) Offered(p Proposed) []Act {
 	return b.out
 }
 
+// expire ends a proposal whose time is over.
+func (b *Book) expire(l *Life) {
+	b.move(l, overdue)
+	b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl", Moot: true})
+	if l.Announced {
+		b.do(Refused{Life: l, Reason: Timeout, Detail: "ttl", Told: true})
+	}
+}
+
 // concerned reports whether we would serve a proposal, or refuse it aloud.
 func (b *Book) concerned(l *Life) bool {
 	return l.Targeted || b.rules.Broadcast || b.rejectsUntargeted(l)

@@ -1,10 +1,6 @@
 package proposal
 
-import (
-	"time"
-
-	"github.com/mcpx-protocol/mcpx-bridge/bridge/record"
-)
+import "time"
 
 // How long a proposal is remembered that others may serve, or serve already; and how often
 // the Book looks for what it can forget.
@@ -43,15 +39,6 @@ func (b *Book) age(l *Life) {
 	}
 	b.move(l, due)
 	b.consider(l)
-}
-
-// expire ends a proposal whose time is over.
-func (b *Book) expire(l *Life) {
-	b.move(l, overdue)
-	b.do(Noted{Life: l, Event: record.Expired, Reason: "ttl", Moot: true})
-	if l.Announced {
-		b.do(Refused{Life: l, Reason: Timeout, Detail: "ttl", Told: true})
-	}
 }
 
 // sweep forgets what has been over for long, and what others have not served.

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
-	"github.com/mcpx-protocol/mcpx-bridge/stdio/rawjson"
 )
 
 // Where the members of a frame are noted.
@@ -116,49 +114,6 @@ func (r *reading) scan() error {
 		r.wrong = wrong
 	}
 	return err
-}
-
-// scanLoosely tries a frame again that could be a response, or a welcome with one in its history.
-// What it was refused for otherwise would be refused again.
-func (r *reading) scanLoosely(err error) error {
-	if !jsonrpc.Is(err, jsonrpc.TooDeep, jsonrpc.DuplicateKey, jsonrpc.TooLarge, jsonrpc.InvalidUTF8) {
-		return err
-	}
-	r.loose = jsonrpc.Scan(r.frame, answers, frameShape, r.at[:]) == nil
-	if !r.loose && jsonrpc.Scan(r.frame, histories, frameShape, r.at[:]) != nil {
-		return err
-	}
-	if r.greets() {
-		r.loose = false
-		r.dropHistory()
-		return r.scan()
-	}
-	if r.loose {
-		return nil
-	}
-	return err
-}
-
-// greets reports whether the frame is a welcome of the dialect whose welcomes hold a history.
-func (r *reading) greets() bool {
-	return r.byPayload && r.reads[r.short(atKind)] == Greeting && r.systemKind() == Greeting
-}
-
-// dropHistory goes on with the frame without the history in its payload, which nobody reads: it
-// holds whole frames, answers too, which were let through when they were sent, and one of them
-// must keep nobody from the topic.
-func (r *reading) dropHistory() {
-	payload := r.raw(atPayload)
-	if len(payload) == 0 || payload[0] != '{' {
-		return
-	}
-	for p := range rawjson.Parts(payload, 0) {
-		if p.Name == "history" {
-			base := r.at[atPayload].Start
-			r.frame = slices.Concat(r.frame[:base+p.Start], []byte("[]"), r.frame[base+p.End:])
-			return
-		}
-	}
 }
 
 func (r *reading) has(place int) bool { return r.at[place].End != 0 }
