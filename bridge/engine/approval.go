@@ -119,12 +119,12 @@ func countsForNothing(a approval.Noted) bool {
 }
 
 func (e *Engine) show(a approval.Show) {
+	e.do(Told{a}) // whoever it is put to, people at this machine may tell them of it
 	switch a.To.Door {
 	case approval.Host:
 		e.showHost(a)
 		return
 	case approval.Local:
-		e.do(Told{a})
 		return
 	}
 	if e.calls.Asked[a.ID] == nil {

@@ -386,8 +386,8 @@ type (
 	}
 
 	// Told is what people at this machine may want to see: a question that is
-	// put to them or taken away, what somebody said to one, how one ended. It
-	// is a Show, Close, ToSign, Noted or Settled.
+	// put to anybody, or taken away from them, what somebody said to one, how one
+	// ended. It is a Show, Close, ToSign, Noted or Settled.
 	Told struct{ Act approval.Act }
 
 	// Remember: a lasting yes is to be kept.

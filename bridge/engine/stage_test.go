@@ -157,7 +157,9 @@ func (s *stage) do(ev Event) {
 		case Told:
 			switch a := f.Act.(type) {
 			case approval.Show:
-				s.shown = append(s.shown, a)
+				if a.To.Door == approval.Local {
+					s.shown = append(s.shown, a)
+				}
 			case approval.Close:
 				s.hidden = append(s.hidden, a)
 			}

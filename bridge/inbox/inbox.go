@@ -139,11 +139,12 @@ const Said = ", who said: "
 // asked. A second one that closes it says what came of that, where the asker does.
 const Answered = "answered"
 
-// The Because of an Event that is about no question, and says that the bridge was halted, or
-// that it goes on.
+// The Because of an Event that is about no question, and says that the bridge was halted,
+// that it goes on, or that another policy is in force, by which questions may have less time.
 const (
-	WasHalted = "halted"
-	GoesOn    = "resumed"
+	WasHalted  = "halted"
+	GoesOn     = "resumed"
+	OtherRules = "reloaded"
 )
 
 // A Decision answers a question.

@@ -134,11 +134,13 @@ func (l *localInbox) policyWrong(err error) {
 func (l *localInbox) told(a approval.Act) {
 	switch a := a.(type) {
 	case approval.Show:
-		event := "asked"
-		if a.Why != "" {
-			event = "changed"
+		event := "changed"
+		if a.To.Door == approval.Local && a.Why == "" {
+			event = "asked"
 		}
 		l.Post(inbox.Event{Event: event, ID: a.ID})
+	case approval.Close:
+		l.Post(inbox.Event{Event: "changed", ID: a.ID})
 	case approval.Noted:
 		l.Post(inbox.Event{Event: "changed", ID: a.ID, By: a.Who.String(), Because: string(a.Event)})
 	case approval.Settled:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -177,9 +176,10 @@ func (n *Node) emit(r *record.Record) {
 	switch {
 	case r.Event == record.Peer:
 		n.inbox.Post(inbox.Event{Event: "changed"})
-	case r.Event == record.Asked && !r.Unasked && !slices.Contains(r.Of, "local"):
-		n.inbox.Post(inbox.Event{Event: "changed", ID: r.Question}) // of others nobody here is asked
+	case r.Event == record.Asked && !r.Unasked && n.sidecar.Halted() != nil:
+		n.inbox.Post(inbox.Event{Event: "changed", ID: r.Question}) // it is put to nobody yet
 	case r.Event == record.Reloaded:
+		n.inbox.Post(inbox.Event{Event: "changed", Because: inbox.OtherRules})
 		select {
 		case n.reloaded <- struct{}{}:
 		default:

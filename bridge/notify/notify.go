@@ -193,9 +193,12 @@ func (n *notifier) leave(ctx context.Context) {
 	}
 }
 
+// toAll are the events that are about all questions.
+var toAll = []string{inbox.WasHalted, inbox.GoesOn, inbox.OtherRules}
+
 func (n *notifier) happened(ctx context.Context, e inbox.Event) {
 	switch {
-	case e.Event == "", e.Because == inbox.WasHalted, e.Because == inbox.GoesOn:
+	case e.Event == "", e.ID == "" && slices.Contains(toAll, e.Because):
 		n.missed(ctx)
 	case e.ID == "":
 	case e.Event == "closed":

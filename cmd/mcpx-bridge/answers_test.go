@@ -145,3 +145,36 @@ func TestAtAnothersGatewayNobodysSeatIsTaken(t *testing.T) {
 		t.Errorf("it says %s", said)
 	}
 }
+
+// Who is asked before the person at the machine, or comes while the question is open, is told of it
+// then: their channel heard nothing until something else became of the question.
+func TestAChannelHearsOfAQuestionWhenItIsPutToThoseItIsFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks  string
+		later bool
+	}{
+		"asked before us": {"of: [alice, local], mode: sequential", false},
+		"comes later":     {"of: [local, dora]", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TELEGRAM_TOKEN", "T0KEN")
+			chat := newChat(t)
+			at := "telegram: -100, token: '${TELEGRAM_TOKEN}', api: '" + chat.URL + "'"
+			g, _ := perform(t, d1, ruled(t, "version: 1\ndefault: ask\nasks: {default: {"+c.asks+", within: 10m}}\nnotify: {us: {"+at+", for: local}, them: {"+at+", for: [alice, dora]}}\n"))
+			hears := func(who string) {
+				t.Helper()
+				select {
+				case <-chat.buttons:
+				case <-time.After(patience):
+					t.Fatalf("%s hears nothing", who)
+				}
+			}
+			g.request("e1", "carol", call("1", "write_file", writeArguments))
+			if c.later {
+				hears("we")
+				g.send(g.d.presence("dora-comes", "join", "dora"))
+			}
+			hears("they")
+		})
+	}
+}

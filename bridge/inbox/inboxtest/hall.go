@@ -135,11 +135,12 @@ func (h *Hall) Abort(id, reason string) {
 	h.act(id, h.desk.Abort(time.Now(), id, reason))
 }
 
-// Judge is what the bridge does with a question when its policy has changed.
-func (h *Hall) Judge(id string, d policy.Decision) {
+// Judge has another policy in force, of which v is the verdict on a question.
+func (h *Hall) Judge(id string, v policy.Decision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.act(id, h.desk.Judged(time.Now(), id, d))
+	h.act(id, h.desk.Judged(time.Now(), id, v))
+	h.Post(inbox.Event{Event: "changed", Because: inbox.OtherRules})
 }
 
 // Tick lets the desk see what time it is.
@@ -162,11 +163,10 @@ func (h *Hall) act(id string, acts []approval.Act) (all []approval.Act) {
 					h.shown[a.ID] = map[string]approval.Show{}
 				}
 				h.shown[a.ID][a.To.ID] = a
-				continue
 			}
-			event := "asked"
-			if a.Why != "" {
-				event = "changed"
+			event := "changed"
+			if a.To.Door == approval.Local && a.Why == "" {
+				event = "asked"
 			}
 			h.Post(inbox.Event{Event: event, ID: a.ID})
 		case approval.Noted:

@@ -1,0 +1,40 @@
+package notify
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
+)
+
+// Nobody told the schedule that a stricter policy leaves less time, so whoever was to be reminded
+// would have been when it was over.
+func TestWhoIsRemindedHearsOfADeadlineThatComesSooner(t *testing.T) {
+	h := inboxtest.New("notes")
+	n := &notifier{in: h, views: map[string]approval.View{}, schedule: NewSchedule([]policy.Channel{{Name: "x", For: []string{"local"}, Remind: true}})}
+	q := inboxtest.Write(`{}`)
+	q.Terms.Within = 10 * time.Minute
+	id := h.Ask(q)
+	stricter := q.Terms
+	stricter.Within = 4 * time.Minute
+	for e, err := range h.Watch(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.happened(t.Context(), e)
+		if e.Event == "" {
+			for _, j := range n.schedule.Take(time.Now()) {
+				n.schedule.Done(time.Now(), j, Result{})
+			}
+			h.Judge(id, policy.Decision{Verdict: policy.Ask, Ask: &stricter})
+			continue
+		}
+		break
+	}
+	v, _ := h.Question(id)
+	if next := n.schedule.Next(); !next.Equal(v.Asked.Add(2 * time.Minute)) {
+		t.Errorf("it is told again after %v", next.Sub(v.Asked))
+	}
+}
