@@ -85,10 +85,8 @@ func (m *mail) deliver(ctx context.Context, message []byte) error {
 	if err := c.Mail(m.from); err != nil {
 		return err
 	}
-	for _, to := range m.to {
-		if err := c.Rcpt(to); err != nil {
-			return err
-		}
+	if err := m.address(c); err != nil {
+		return err
 	}
 	w, err := c.Data()
 	if err != nil {
@@ -102,6 +100,27 @@ func (m *mail) deliver(ctx context.Context, message []byte) error {
 	}
 	c.Quit() // it has the message, whatever becomes of this
 	return nil
+}
+
+// address says whom it is for. An address that is refused for good keeps the letter from no other.
+func (m *mail) address(c *smtp.Client) (refused error) {
+	taken := 0
+	for _, to := range m.to {
+		err := c.Rcpt(to)
+		said, is := errors.AsType[*textproto.Error](err)
+		switch {
+		case err == nil:
+			taken++
+		case is && said.Code >= 500:
+			refused = err
+		default:
+			return err
+		}
+	}
+	if taken > 0 {
+		return nil
+	}
+	return refused
 }
 
 func (m *mail) dial(ctx context.Context) (net.Conn, error) {

@@ -264,3 +264,20 @@ func TestAMailServerThatFails(t *testing.T) {
 		<-done
 	}
 }
+
+// An address that was closed silenced the channel for all the others, for good.
+func TestAnAddressThatIsRefusedKeepsTheMailFromNoOther(t *testing.T) {
+	p := &postOffice{refuse: func(to string) error {
+		if to == "left@x.org" {
+			return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
+		}
+		return nil
+	}}
+	port := posts(t, p, "127.0.0.1:0", false)
+	if _, err := open(t, "mail: [left@x.org, a@x.org], from: b@x.org, server: '127.0.0.1:%s'", port).Send(t.Context(), asked(t)); err != nil {
+		t.Fatal(err)
+	}
+	if l := <-p.came; !slices.Equal(l.to, []string{"a@x.org"}) {
+		t.Errorf("it is for %q", l.to)
+	}
+}
