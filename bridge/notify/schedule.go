@@ -51,7 +51,7 @@ type question struct {
 
 // told is what a channel has heard of a question.
 type told struct {
-	whose bool   // it is for this channel at all
+	whose bool   // somebody whom this channel is for is asked, and has not answered
 	n     int    // of the moments at which it hears of it, how many are over
 	any   bool   // it has heard of it
 	done  bool   // nothing is to be said any more
@@ -116,7 +116,7 @@ func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people []
 	q.asked = q.asked.Add(max(0, deadline.Sub(q.deadline)))
 	q.digest, q.deadline, q.frozen = digest, deadline, false
 	for i, c := range s.channels {
-		q.told[i].whose = q.told[i].whose || slices.ContainsFunc(c.For, func(name string) bool { return slices.Contains(people, name) })
+		q.told[i].whose = slices.ContainsFunc(c.For, func(name string) bool { return slices.Contains(people, name) })
 	}
 	return true
 }
@@ -169,11 +169,11 @@ func (q *question) moments(c *outlet) []time.Time {
 func (q *question) next(i int, c *outlet) (at time.Time, ok bool) {
 	t := &q.told[i]
 	switch moments := q.moments(c); {
-	case !t.whose || t.done:
+	case t.done:
 		return at, false
 	case !q.closed.IsZero():
 		return q.closed, t.any
-	case q.frozen:
+	case q.frozen || !t.whose:
 		return at, false
 	case q.changed(t):
 		return q.asked, true

@@ -125,6 +125,20 @@ func TestAChannelHearsOfTheQuestionsOfThoseItIsFor(t *testing.T) {
 	c.heardOnly(t, "0s desk asked a", "0s ops asked b", "0s ops asked c")
 }
 
+// Who had agreed was reminded, or told for the first time, while others had yet to agree.
+func TestWhoHasAnsweredHearsOnlyThatItIsClosed(t *testing.T) {
+	ann := policy.Channel{Name: "phone", For: []string{"ann"}, Remind: true}
+	post := policy.Channel{Name: "post", For: []string{"ann"}, After: 10 * time.Second}
+	c := newClock(ann, post)
+	c.asks("a", time.Minute, "ann", "ben")
+	c.passes(5 * time.Second)
+	c.Asked("a", "d", began, began.Add(time.Minute), []string{"ben"})
+	c.passes(50 * time.Second)
+	c.Closed(c.now, "a", "allowed by ann and ben", "ben")
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s phone asked a", "55s phone closed a")
+}
+
 // What was missed while a channel failed is told once, and what is over meanwhile not at all.
 func TestAChannelThatFailsIsTriedLaterAndLater(t *testing.T) {
 	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true}, local("fine"))
@@ -202,13 +216,13 @@ func TestAChangeThatWasRefusedForGoodWasToldWithoutAPause(t *testing.T) {
 		}
 		return notify.Result{Err: errors.New("403")}
 	}
-	c.Asked("a", "e", began, began.Add(time.Hour), nil)
+	c.Asked("a", "e", began, began.Add(time.Hour), []string{"local"})
 	c.passes(time.Minute)
 	if tries != 1 {
 		t.Errorf("%d tries", tries)
 	}
 	c.fail = nil
-	c.Asked("a", "f", began, began.Add(time.Hour), nil)
+	c.Asked("a", "f", began, began.Add(time.Hour), []string{"local"})
 	c.Closed(c.now, "a", "denied", "local")
 	c.passes(time.Minute)
 	c.heardOnly(t, "0s x asked a", "2m0s x closed a")
@@ -337,7 +351,7 @@ func TestWhatHasChangedIsToldAnew(t *testing.T) {
 	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true})
 	c.asks("a", 10*time.Minute, "local")
 	jobs := c.Take(c.now)
-	c.Asked("a", "e", c.now, c.now.Add(10*time.Minute), nil)
+	c.Asked("a", "e", c.now, c.now.Add(10*time.Minute), []string{"local"})
 	c.Done(c.now, jobs[0], notify.Result{})
 	c.passes(time.Hour)
 	c.heardOnly(t, "0s x asked a", "5m0s x reminder 1 a", "9m0s x reminder 2 a")
