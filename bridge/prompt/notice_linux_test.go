@@ -51,6 +51,7 @@ func TestAQuestionForOthersDoesNotRing(t *testing.T) {
 	s := sit(t, dir, prompt.Options{}, 80, 24)
 	s.Sees("nothing to decide")
 	h.Ask(q)
+	s.Sees("write_file")
 	h.Ask(inboxtest.Write(`{"n":2}`))
 	s.Sees("1 of 2")
 	if s.Bells() != 1 {
