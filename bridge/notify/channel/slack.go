@@ -51,7 +51,9 @@ func (c *slack) Send(ctx context.Context, n *Notice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	n.offer(maxSlack)
-	section := func(s string) map[string]any { return map[string]any{"type": "section", "text": plain(s)} }
+	section := func(s string) map[string]any { // unfolded: Allow stands below
+		return map[string]any{"type": "section", "text": plain(s), "expand": true}
+	}
 	blocks := []map[string]any{section(n.Title(maxTitle)), section(n.Body(maxSlack))}
 	if row := slackButtons(n); len(row) > 0 {
 		blocks = append(blocks, map[string]any{"type": "actions", "elements": row})

@@ -31,6 +31,7 @@ type slackCall struct {
 		Blocks                  []struct {
 			Type     string
 			Text     struct{ Type, Text string }
+			Expand   bool
 			Elements []struct {
 				Text  struct{ Text string }
 				Value string
@@ -89,7 +90,7 @@ func TestAChannelOfSlack(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	for i, part := range []string{"agent-a requests permission", "<!channel> *bold*"} {
-		if b := first.params.Blocks[i]; b.Text.Type != "plain_text" || !strings.Contains(b.Text.Text, part) {
+		if b := first.params.Blocks[i]; b.Text.Type != "plain_text" || !b.Expand || !strings.Contains(b.Text.Text, part) {
 			t.Errorf("%+v", b)
 		}
 	}
