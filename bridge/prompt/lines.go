@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/text"
 )
 
@@ -23,8 +24,11 @@ type Lines struct {
 	Out  io.Writer
 	Find Finder
 
-	m     *model
-	shown map[string]approval.View // by short digest
+	p      *Prompt
+	m      *model
+	parts  *sync.WaitGroup
+	shown  map[string]approval.View // by short digest
+	unseen map[string]bool          // those that could not be shown yet
 }
 
 const lineHelp = `answer with one of
@@ -38,8 +42,9 @@ or say: list, show DIGEST, quit`
 func (l *Lines) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	p := &Prompt{m: newModel(0, 0, false), posted: make(chan func(), 16)}
-	l.m, l.shown = p.m, map[string]approval.View{}
 	var parts sync.WaitGroup
+	l.p, l.m, l.parts = p, p.m, &parts
+	l.shown, l.unseen = map[string]approval.View{}, map[string]bool{}
 	defer parts.Wait()
 	defer stop()
 	parts.Go(func() { p.find(ctx, &parts, l.Find) })
@@ -83,14 +88,16 @@ func (l *Lines) tell(ctx context.Context) {
 		l.say("%s", line)
 	}
 	l.m.said = nil
-	maps.DeleteFunc(l.shown, func(digest string, _ approval.View) bool {
+	left := func(digest string) bool {
 		return !slices.ContainsFunc(l.m.items, func(it item) bool { return it.q.Short == digest })
-	})
+	}
+	maps.DeleteFunc(l.shown, func(digest string, _ approval.View) bool { return left(digest) })
+	maps.DeleteFunc(l.unseen, func(digest string, _ bool) bool { return left(digest) })
 	for i := range l.m.items {
 		it := &l.m.items[i]
-		if v, known := l.shown[it.q.Short]; !known {
+		if v, known := l.shown[it.q.Short]; !known && !l.unseen[it.q.Short] {
 			l.show(ctx, it)
-		} else if v.Have != it.q.Have {
+		} else if known && v.Have != it.q.Have {
 			l.tally(ctx, it, v.Have)
 		}
 	}
@@ -112,13 +119,15 @@ func (l *Lines) show(ctx context.Context, it *item) {
 	c, cancel := ask(ctx)
 	defer cancel()
 	v, err := it.src.Show(c, it.q.ID)
-	l.shown[it.q.Short] = v
 	if err != nil {
+		l.unseen[it.q.Short] = true
 		if !gone(err) {
 			l.say("%s cannot be shown: %s", it.what(), text.Line(err.Error()))
+			l.again(ctx, *it)
 		}
 		return
 	}
+	l.shown[it.q.Short] = v
 	l.say("\n%s\n%s", text.Line(it.src.Label), Text(&v))
 	if v.Elsewhere != "" {
 		l.say("%s", text.Line(v.Elsewhere))
@@ -132,6 +141,27 @@ func (l *Lines) show(ctx context.Context, it *item) {
 		l.say("May be passed on to: %s", strings.Join(to, ", "))
 	}
 	l.say("allow %s / deny %s", v.Short, v.Short)
+}
+
+// again has tell show what could not be shown, once it can be.
+func (l *Lines) again(ctx context.Context, it item) {
+	l.parts.Go(func() {
+		if !pause.For(ctx, findAgain) {
+			return
+		}
+		c, cancel := ask(ctx)
+		defer cancel()
+		_, err := it.src.Show(c, it.q.ID)
+		l.p.post(ctx, func() {
+			switch {
+			case !l.unseen[it.q.Short]:
+			case err != nil && !gone(err):
+				l.again(ctx, it)
+			default:
+				delete(l.unseen, it.q.Short)
+			}
+		})
+	})
 }
 
 // obey does what one line says.

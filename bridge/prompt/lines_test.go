@@ -2,9 +2,12 @@ package prompt_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +116,41 @@ func TestLinesTellWhoAgrees(t *testing.T) {
 		h.Say(t, c[0], id, `{"action":"accept","content":{"approve":true}}`)
 		s.reads("[" + v.Short + "]: needs " + c[1] + "\n")
 	}
+	s.says("allow " + v.Short)
+	if got := h.Next(t); got.Outcome != approval.Allowed {
+		t.Errorf("settled as %+v", got)
+	}
+}
+
+// A mute bridge lists what it does not show.
+type mute struct {
+	*inboxtest.Hall
+	speaks *atomic.Bool
+}
+
+func (m mute) Show(ctx context.Context, id string) (approval.View, error) {
+	if !m.speaks.Load() {
+		return approval.View{}, errors.New("it says nothing")
+	}
+	return m.Hall.Show(ctx, id)
+}
+
+// What could not be shown once counted as shown: it never was, and where somebody else agreed it
+// could be allowed all the same.
+func TestLinesShowAfterAllWhatCouldNotBeShown(t *testing.T) {
+	h := mute{inboxtest.New("fs"), &atomic.Bool{}}
+	s := write(t, prompt.Only(&prompt.Found{Inbox: h, Name: "fs", Label: "fs in lobby"}))
+	q := inboxtest.Write(`{"path":"/secret"}`)
+	q.Terms.Of, q.Terms.Need = []string{"local", "alice"}, 2
+	id := h.Ask(q)
+	v, _ := h.Question(id)
+	s.reads("[" + v.Short + "] cannot be shown: it says nothing")
+	s.says("allow " + v.Short)
+	s.reads("no question of that id or digest is open: " + v.Short)
+	h.speaks.Store(true)
+	h.Say(t, "alice", id, `{"action":"accept","content":{"approve":true}}`)
+	s.reads("/path = \"/secret\"")
+	s.reads("allow " + v.Short + " / deny " + v.Short)
 	s.says("allow " + v.Short)
 	if got := h.Next(t); got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
