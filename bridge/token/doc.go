@@ -11,5 +11,6 @@
 //
 // Errors are *fault.Error with the name of the flag that is to blame; no error shows any part
 // of a token. The only things done to the world: a file is read or written, a command is run without a
-// shell, in a process group of its own, and ended after 30 s.
+// shell, and ended after 30 s. What it has started is ended with it then, but not on Windows, and
+// not where there is a terminal, at which it may be asking for a password.
 package token

@@ -137,17 +137,15 @@ func fromCommand(ctx context.Context, argv []string, stdin io.Reader, stderr io.
 	cmd.WaitDelay = time.Second
 	var out output
 	cmd.Stdout = &out
+	together(cmd)
 	err := stdio.Beside(cmd)
-	if len(out) > maxTokenText {
+	switch {
+	case len(out) > maxTokenText, err == nil, errors.Is(err, exec.ErrWaitDelay): // the last: it ended well, and whom it left running has its stdout
 		return tidy("--token-command", out, false)
-	}
-	if ctx.Err() == context.DeadlineExceeded {
+	case ctx.Err() == context.DeadlineExceeded:
 		return "", fault.New(fault.Misused, "run it by hand to see what it waits for", "--token-command: %s gave no token within 30 s", argv[0])
 	}
-	if err != nil {
-		return "", fault.New(fault.Misused, "run it by hand to see what is wrong", "--token-command: %s: %w", argv[0], err)
-	}
-	return tidy("--token-command", out, false)
+	return "", fault.New(fault.Misused, "run it by hand to see what is wrong", "--token-command: %s: %w", argv[0], err)
 }
 
 // A output is what a command prints, and ends the command when that is no token any
