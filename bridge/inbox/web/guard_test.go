@@ -366,6 +366,15 @@ func TestThePageIsForThisMachineOnly(t *testing.T) {
 	}
 }
 
+// Browsers leave port 80 out of the name by which they call a page, and out of a passkey's origin.
+func TestNoPageIsAtThePortThatBrowsersDoNotName(t *testing.T) {
+	for address, want := range map[string]bool{"127.0.0.1:80": false, "localhost:080": false, "[::1]:http": false, "127.0.0.1:8080": true, "127.0.0.1:0": true} {
+		if err := web.Check(address); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // Another port of this machine may set a cookie of ours for a part of this page, and browsers send
 // that before ours.
 func TestACookieThatAnotherPortSetHidesNone(t *testing.T) {

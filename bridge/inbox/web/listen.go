@@ -19,12 +19,15 @@ const DefaultListen = "127.0.0.1:7421"
 
 // Check reports what is wrong with an address for a page, nil if nothing.
 func Check(address string) error {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
+	number, _ := net.LookupPort("tcp", port)
 	switch {
 	case err != nil:
 		return fault.New(fault.Misused, "write it as HOST:PORT, for example "+DefaultListen, "%q is no address for the inbox: %w", address, err)
 	case !loopback.Is(host):
 		return fault.New(fault.Misused, "from elsewhere, reach it by ssh -L 7421:"+DefaultListen, "the inbox is for this machine only, and %s is not", address)
+	case number == 80:
+		return fault.New(fault.Misused, "choose another port", "browsers name no port 80, and the inbox goes by its port")
 	}
 	return nil
 }
