@@ -96,9 +96,9 @@ func TestAHistoryExcusesNothingBesideIt(t *testing.T) {
 func FuzzHistory(f *testing.F) {
 	seeds(f)
 	for _, value := range []string{`{"text":"\ud83d"}`, `{"a":{"b":1,"b":2}}`, nested(999), many(9)} {
-		f.Add(uint8(0), []byte(fmt.Sprintf(answer0, value)))
+		f.Add(uint8(0), fmt.Appendf(nil, answer0, value))
 	}
-	f.Add(uint8(0), []byte(fmt.Sprintf(chat0, nested(61))))
+	f.Add(uint8(0), fmt.Appendf(nil, chat0, nested(61)))
 	d := lookup(f, "mcp-x/v0")
 	f.Fuzz(func(t *testing.T, _ uint8, frame []byte) {
 		whole, err := d.Accept(new(wire.Envelope), frame, "bob", newNames)
