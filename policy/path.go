@@ -301,17 +301,21 @@ func pathWork(s string) int {
 	return 500 + 300*len(s) + 3000*names
 }
 
-// leadsElsewhere reports whether a path is another one to who brings characters into
-// their usual form first: two full-width dots, or a slash of full width (FINDINGS L5), or ? in a URL.
-func leadsElsewhere(s string) bool {
-	usual := norm.NFKC.String(strings.Map(func(r rune) rune {
+// usualForm is s with its characters in their usual form, and without those that are not seen.
+func usualForm(s string) string {
+	return norm.NFKC.String(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
 			return -1
 		}
 		return r
 	}, s))
+}
+
+// leadsElsewhere reports whether a path is another one to who brings characters into
+// their usual form first: two full-width dots, or a slash of full width (FINDINGS L5).
+func leadsElsewhere(s, usual string) bool {
 	was, is := separated(s), separated(usual)
-	if len(was) != len(is) || urlMarks(s) != urlMarks(usual) || drive().MatchString(s) != drive().MatchString(usual) ||
+	if len(was) != len(is) || drive().MatchString(s) != drive().MatchString(usual) ||
 		strings.HasPrefix(s, "~") != strings.HasPrefix(usual, "~") || unescape(s) == s && unescape(usual) != usual {
 		return true
 	}
@@ -321,20 +325,6 @@ func leadsElsewhere(s string) bool {
 		}
 	}
 	return false
-}
-
-// urlMarks is how many characters end or part the URL that s begins with, 0 if there is none. It ends at
-// a blank, as behind that text may go on.
-func urlMarks(s string) (n int) {
-	s = unwrapped(s)
-	if _, leads := schemeOf(s); !leads {
-		return 0
-	}
-	s, _, _ = strings.Cut(s, " ")
-	for _, mark := range []string{"#", "?", "@", ":"} {
-		n += strings.Count(s, mark)
-	}
-	return n
 }
 
 // separated are the names between slashes and backslashes.

@@ -248,10 +248,18 @@ func TestGlob(t *testing.T) {
 		// To who brings characters into their usual form first, some end or part a URL.
 		{"https://*.example.com/**", "https://evil.com＃.example.com/x", "unclear"},
 		{"https://*.example.com/**", "https://evil.com？.example.com/x", "unclear"},
-		{"https://*.com/**", "https://me＠evil.com/x", "unclear"},
-		{"https://*.com/**", "<https://me＠evil.com/x>", "unclear"},
+		{"https://evil.com/**", "https://me＠evil.com/x", "unclear"},
+		{"https://*.com/**", "https://me＠evil.com/x", "yes"}, // as with the usual @: it holds for either host
+		{"https://evil.com/**", "<https://me＠evil.com/x>", "unclear"},
+		{"https://*.com/**", "https://me@evil.com/x", "yes"},
 		{"**/.env", "https://example.com/x これは？", "no"},
 		{"**/.env", "https://example.com/x\u3000これは？", "no"},
+		{"**/.env", "https://example.com/x\nこれは何ですか？", "no"},
+		{"**/.env", "https://example.com/x\u3000参照: a", "no"},
+		{"**/.env", "https://exemple.fr/x\u00a0: voir", "no"},
+		{"https://ja.example.org/**", "https://ja.example.org/wiki/%E3%81%AF%EF%BC%9F", "yes"},
+		{"https://ja.example.org/**", "https://ja.example.org/wiki/は：", "yes"},
+		{"https://evil.com/**", "＜https://evil.com/x＞", "unclear"},
 	} {
 		t.Run(c.pattern+" "+c.path, func(t *testing.T) {
 			expect(t, "args: {p: {glob: '"+c.pattern+"'}}", call(`{"p":`+quoted(c.path)+`}`), c.want)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,19 @@ func (j *judgement) readingsOf(v *value) *readings {
 			return nil
 		}
 		r.add(placeOf(s), len(s))
-		if u := unwrapped(s); !j.addURLs(r, s) || u != s && !j.addURLs(r, u) {
-			return nil
+		forms := []string{s, unwrapped(s)}
+		if !simple(s) {
+			usual := usualForm(s)
+			forms = append(forms, usual, unwrapped(usual))
+			r.unsure = r.unsure || leadsElsewhere(s, usual)
 		}
-		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0 || !simple(s) && leadsElsewhere(s)
+		slices.Sort(forms)
+		for _, u := range slices.Compact(forms) {
+			if !j.addURLs(r, u) {
+				return nil
+			}
+		}
+		r.unsure = r.unsure || strings.IndexByte(s, 0) >= 0
 	}
 	if j.paths == nil {
 		j.paths = map[*value]*readings{}
