@@ -52,6 +52,12 @@ type Person struct {
 	From  string `json:"from,omitempty"` // who passed it on to them; "" if they are on the list
 }
 
+// Over reports whether a question is over for somebody while it is open for others: they agreed,
+// passed it on, or may decide it no more. For who is away it is not.
+func (p *Person) Over() bool {
+	return slices.Contains([]string{stateNames[agreed], stateNames[passedOn], stateNames[struck]}, p.State)
+}
+
 // View shows a pending question to somebody at this machine: nothing is
 // redacted. A whole View holds every value at full length, however long.
 func (d *Desk) View(now time.Time, id string, whole bool) (View, bool) {

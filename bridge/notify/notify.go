@@ -232,7 +232,13 @@ func (n *notifier) look(ctx context.Context, id string) {
 	if err != nil {
 		return
 	}
-	if !n.schedule.Asked(v.ID, v.Digest, v.Asked, v.Deadline, v.Asking) {
+	var answered []string
+	for _, p := range v.People {
+		if p.Over() {
+			answered = append(answered, p.Who)
+		}
+	}
+	if !n.schedule.Asked(v.ID, v.Digest, v.Asked, v.Deadline, v.Asking, answered) {
 		if !n.full {
 			n.o.Log.Warn(fmt.Sprintf("more than %d questions are open: nobody is notified of all of them", maxOpen))
 		}

@@ -38,3 +38,21 @@ func TestWhoIsRemindedHearsOfADeadlineThatComesSooner(t *testing.T) {
 		t.Errorf("it is told again after %v", next.Sub(v.Asked))
 	}
 }
+
+// Whoever is away is whom a channel is for; who has agreed heard of it as if asked still.
+func TestWhoHasLeftHearsOfAQuestionAndWhoHasAgreedDoesNot(t *testing.T) {
+	h := inboxtest.New("notes")
+	n := &notifier{in: h, views: map[string]approval.View{}, schedule: NewSchedule([]policy.Channel{
+		{Name: "ann's", For: []string{"ann"}, After: time.Minute}, {Name: "ben's", For: []string{"ben"}, After: time.Second}})}
+	q := inboxtest.Write(`{}`)
+	q.Terms.Of, q.Terms.Need = []string{"local", "ann", "ben"}, 2
+	id := h.Ask(q)
+	n.look(t.Context(), id)
+	h.Say(t, "ben", id, `{"action":"accept","content":{"approve":true}}`)
+	h.Leave("ann")
+	n.look(t.Context(), id)
+	v, _ := h.Question(id)
+	if next := n.schedule.Next(); !next.Equal(v.Asked.Add(time.Minute)) {
+		t.Errorf("the next to hear of it does after %v, of %+v", next.Sub(v.Asked), v.People)
+	}
+}

@@ -46,12 +46,13 @@ type question struct {
 	frozen          bool      // its time stands still
 	closed          time.Time // zero while it is open
 	because, by     string
-	told            []told // beside Schedule.channels
+	people          []string // whom it was put to at any time, also those who have left since
+	told            []told   // beside Schedule.channels
 }
 
 // told is what a channel has heard of a question.
 type told struct {
-	whose bool   // somebody whom this channel is for is asked, and has not answered
+	whose bool   // somebody whom this channel is for was asked, and has not answered
 	n     int    // of the moments at which it hears of it, how many are over
 	any   bool   // it has heard of it
 	done  bool   // nothing is to be said any more
@@ -102,9 +103,10 @@ func NewSchedule(channels []policy.Channel) *Schedule {
 }
 
 // Asked takes a question that is put to those people, as it is now, and reports false if there are
-// too many. Whoever heard of it under another digest hears of it anew. Time that stood still, by which
-// its deadline has moved, does not count.
-func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people []string) bool {
+// too many. Whoever it was put to before hears of it still, unless they are among those who have
+// answered by now: a channel is for who is away, too. Whoever heard of it under another digest hears
+// of it anew. Time that stood still, by which its deadline has moved, does not count.
+func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people, answered []string) bool {
 	q := s.open[id]
 	if q == nil {
 		if len(s.open) >= maxOpen {
@@ -115,8 +117,15 @@ func (s *Schedule) Asked(id, digest string, asked, deadline time.Time, people []
 	}
 	q.asked = q.asked.Add(max(0, deadline.Sub(q.deadline)))
 	q.digest, q.deadline, q.frozen = digest, deadline, false
+	for _, name := range people {
+		if !slices.Contains(q.people, name) {
+			q.people = append(q.people, name)
+		}
+	}
 	for i, c := range s.channels {
-		q.told[i].whose = slices.ContainsFunc(c.For, func(name string) bool { return slices.Contains(people, name) })
+		q.told[i].whose = slices.ContainsFunc(c.For, func(name string) bool {
+			return slices.Contains(q.people, name) && !slices.Contains(answered, name)
+		})
 	}
 	return true
 }

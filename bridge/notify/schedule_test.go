@@ -33,7 +33,7 @@ func newClock(channels ...policy.Channel) *clock {
 }
 
 func (c *clock) asks(id string, within time.Duration, people ...string) {
-	c.Asked(id, "d", c.now, c.now.Add(within), people)
+	c.Asked(id, "d", c.now, c.now.Add(within), people, nil)
 }
 
 // passes lets time go by, to each moment at which there is something to do.
@@ -132,11 +132,35 @@ func TestWhoHasAnsweredHearsOnlyThatItIsClosed(t *testing.T) {
 	c := newClock(ann, post)
 	c.asks("a", time.Minute, "ann", "ben")
 	c.passes(5 * time.Second)
-	c.Asked("a", "d", began, began.Add(time.Minute), []string{"ben"})
+	c.Asked("a", "d", began, began.Add(time.Minute), []string{"ben"}, []string{"ann"})
 	c.passes(50 * time.Second)
 	c.Closed(c.now, "a", "allowed by ann and ben", "ben")
 	c.passes(time.Hour)
 	c.heardOnly(t, "0s phone asked a", "55s phone closed a")
+}
+
+// Who had left, or lost the way by which they were asked, was reminded no more, and told nowhere else.
+func TestWhoLeavesHearsOfItAllTheSame(t *testing.T) {
+	phone := policy.Channel{Name: "phone", For: []string{"ann"}, Remind: true, Escalate: &policy.Escalation{After: 20 * time.Second, To: "backup"}}
+	post, backup := policy.Channel{Name: "post", For: []string{"ann"}, After: 10 * time.Second}, policy.Channel{Name: "backup", For: []string{"ann"}}
+	c := newClock(phone, post, backup)
+	c.asks("a", time.Minute, "local", "ann")
+	c.passes(5 * time.Second)
+	c.Asked("a", "d", began, began.Add(time.Minute), []string{"local"}, nil)
+	c.passes(time.Hour)
+	c.heardOnly(t, "0s phone asked a", "10s post asked a", "20s backup asked a", "30s phone reminder 1 a", "54s phone reminder 2 a")
+}
+
+// Who agreed and left is asked about what the call was changed to, and is not here for that.
+func TestWhoHadAgreedHearsOfAnotherCall(t *testing.T) {
+	c := newClock(policy.Channel{Name: "phone", For: []string{"ann"}})
+	c.asks("a", time.Minute, "local", "ann")
+	c.passes(5 * time.Second)
+	c.Asked("a", "d", began, began.Add(time.Minute), []string{"local"}, []string{"ann"})
+	c.passes(5 * time.Second)
+	c.Asked("a", "e", began, began.Add(time.Minute), []string{"local"}, nil)
+	c.passes(time.Second)
+	c.heardOnly(t, "0s phone asked a", "10s phone asked a")
 }
 
 // What was missed while a channel failed is told once, and what is over meanwhile not at all.
@@ -216,13 +240,13 @@ func TestAChangeThatWasRefusedForGoodWasToldWithoutAPause(t *testing.T) {
 		}
 		return notify.Result{Err: errors.New("403")}
 	}
-	c.Asked("a", "e", began, began.Add(time.Hour), []string{"local"})
+	c.Asked("a", "e", began, began.Add(time.Hour), []string{"local"}, nil)
 	c.passes(time.Minute)
 	if tries != 1 {
 		t.Errorf("%d tries", tries)
 	}
 	c.fail = nil
-	c.Asked("a", "f", began, began.Add(time.Hour), []string{"local"})
+	c.Asked("a", "f", began, began.Add(time.Hour), []string{"local"}, nil)
 	c.Closed(c.now, "a", "denied", "local")
 	c.passes(time.Minute)
 	c.heardOnly(t, "0s x asked a", "2m0s x closed a")
@@ -269,7 +293,7 @@ func TestFewAreOnTheirWayAndNothingOvertakes(t *testing.T) {
 func TestHowManyQuestionsChannelsHearOf(t *testing.T) {
 	c, n := newClock(local("x")), 0
 	for i := range 2000 {
-		if c.Asked(fmt.Sprint(i), "d", c.now, c.now.Add(time.Hour), []string{"local"}) {
+		if c.Asked(fmt.Sprint(i), "d", c.now, c.now.Add(time.Hour), []string{"local"}, nil) {
 			n++
 		}
 	}
@@ -279,7 +303,7 @@ func TestHowManyQuestionsChannelsHearOf(t *testing.T) {
 	for i := range 2000 {
 		c.Closed(c.now, fmt.Sprint(i), "", "")
 	}
-	if !c.Asked("next", "d", c.now, c.now.Add(time.Hour), []string{"local"}) || !c.Next().Equal(c.now) {
+	if !c.Asked("next", "d", c.now, c.now.Add(time.Hour), []string{"local"}, nil) || !c.Next().Equal(c.now) {
 		t.Error("what was never told is not forgotten when it closes")
 	}
 }
@@ -329,8 +353,8 @@ func TestTimeThatStandsStillDoesNotCount(t *testing.T) {
 	c.Closed(c.now, "b", "denied", "local")
 	c.passes(0)
 	c.heardOnly(t, "0s ann asked a", "0s ann asked b", "1h4m0s ann closed b")
-	c.Asked("a", "d", began, began.Add(time.Hour+10*time.Minute), []string{"local"})
-	c.Asked("new", "d", began.Add(4*time.Minute), began.Add(time.Hour+5*time.Minute), []string{"local"})
+	c.Asked("a", "d", began, began.Add(time.Hour+10*time.Minute), []string{"local"}, nil)
+	c.Asked("new", "d", began.Add(4*time.Minute), began.Add(time.Hour+5*time.Minute), []string{"local"}, nil)
 	c.passes(time.Hour)
 	c.heardOnly(t, "1h4m0s ann asked new", "1h4m30s ann reminder 1 new", "1h4m54s ann reminder 2 new",
 		"1h5m0s ann reminder 1 a", "1h6m0s ben asked a", "1h9m0s ann reminder 2 a")
@@ -341,7 +365,7 @@ func TestRemindersKeepToADeadlineThatComesSooner(t *testing.T) {
 	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true})
 	c.asks("a", 10*time.Minute, "local")
 	c.passes(time.Minute)
-	c.Asked("a", "d", began, began.Add(4*time.Minute), []string{"local"})
+	c.Asked("a", "d", began, began.Add(4*time.Minute), []string{"local"}, nil)
 	c.passes(time.Hour)
 	c.heardOnly(t, "0s x asked a", "2m0s x reminder 1 a", "3m36s x reminder 2 a")
 }
@@ -351,7 +375,7 @@ func TestWhatHasChangedIsToldAnew(t *testing.T) {
 	c := newClock(policy.Channel{Name: "x", For: []string{"local"}, Remind: true})
 	c.asks("a", 10*time.Minute, "local")
 	jobs := c.Take(c.now)
-	c.Asked("a", "e", c.now, c.now.Add(10*time.Minute), []string{"local"})
+	c.Asked("a", "e", c.now, c.now.Add(10*time.Minute), []string{"local"}, nil)
 	c.Done(c.now, jobs[0], notify.Result{})
 	c.passes(time.Hour)
 	c.heardOnly(t, "0s x asked a", "5m0s x reminder 1 a", "9m0s x reminder 2 a")
@@ -404,13 +428,13 @@ func TestAnythingGoesOnASchedule(t *testing.T) {
 				s.Freeze(fmt.Sprint(1 + d.IntN(opened)))
 			case n == 0:
 				opened++
-				s.Asked(fmt.Sprint(opened), "d", now, now.Add(time.Duration(1+d.IntN(300))*time.Second), []string{[]string{"local", "ann", "ben"}[d.IntN(3)]})
+				s.Asked(fmt.Sprint(opened), "d", now, now.Add(time.Duration(1+d.IntN(300))*time.Second), []string{[]string{"local", "ann", "ben"}[d.IntN(3)]}, nil)
 			case n == 1 && opened > 0:
 				id := fmt.Sprint(1 + d.IntN(opened))
 				over[id] = true
 				s.Closed(now, id, "denied", "ann")
 			case n == 2 && opened > 0 && !over[fmt.Sprint(opened)]: // it is another one, or goes on
-				s.Asked(fmt.Sprint(opened), fmt.Sprint(d.IntN(2)), now, now.Add(time.Minute), []string{"local"})
+				s.Asked(fmt.Sprint(opened), fmt.Sprint(d.IntN(2)), now, now.Add(time.Minute), []string{"local"}, nil)
 			case n < 5 && len(flying) > 0:
 				done(d.IntN(len(flying)))
 			default:

@@ -121,6 +121,14 @@ func (h *Hall) Say(t testing.TB, who, id, result string) {
 	h.act(id, h.desk.Answer(time.Now(), approval.Answer{Who: ask.To, Corr: []string{ask.Ask}, ID: ask.RPC, Result: []byte(result)}))
 }
 
+// Leave is what a participant does who leaves the topic.
+func (h *Hall) Leave(who string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.desk.SetHere(approval.Participant(who), false)
+	h.act("", h.desk.Left(time.Now(), approval.Participant(who)))
+}
+
 // Withdraw is what the caller does who wants it no more.
 func (h *Hall) Withdraw(id string) {
 	h.mu.Lock()
