@@ -77,7 +77,7 @@ func (k Book) lock(ext string, alone, patient bool) (private.File, error) {
 // holdHint is what to do about a lock that could not be had.
 func (k Book) holdHint(err error) string {
 	if errors.Is(err, ErrHeld) {
-		return "try again: \"mcpx-bridge grants revoke\" has it for a moment"
+		return "try again: \"mcpx-bridge grants revoke\", or another bridge of this id, has it for a moment"
 	}
 	return "it takes a directory that is yours alone at " + filepath.Dir(k.path) + ": move away what is there instead"
 }
@@ -102,7 +102,10 @@ func (k Book) read() ([]approval.Grant, error) {
 // unreadable is how a command ends that found what it cannot read.
 func (k Book) unreadable(err error) error {
 	hint := "without " + k.path + " and " + k.beside(".revoked") + " nothing is remembered, and everything is asked again"
-	if errors.Is(err, private.ErrOpen) {
+	switch {
+	case errors.Is(err, ErrHeld):
+		hint = k.holdHint(err)
+	case errors.Is(err, private.ErrOpen):
 		hint = "if it says what you agreed to, chmod 600 it, else delete it: anybody who can change it decides what runs unasked"
 	}
 	return fault.New(fault.Misused, hint, "the remembered answers cannot be read: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/localgateway"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/pause"
+	"github.com/mcpx-protocol/mcpx-bridge/policy"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio"
 	"github.com/mcpx-protocol/mcpx-bridge/stdio/jsonrpc"
 )
@@ -180,7 +181,8 @@ func (pt *Passthrough) keepPlace(ctx context.Context) {
 
 // nextPlan is a plan for the next place, under the rules that were in force in the last one: the
 // server has run since they were read, and may have written the file. So what stands there now
-// counts as a file does that is saved during a run.
+// counts as a file does that is saved during a run: at once if it lets nothing more through,
+// else when the watch has asked.
 func (pt *Passthrough) nextPlan() (*plan, error) {
 	p, err := newPlan(pt.o)
 	if err != nil {
@@ -188,9 +190,12 @@ func (pt *Passthrough) nextPlan() (*plan, error) {
 	}
 	p.source, p.engine.Policy, p.engine.Backed = pt.source, pt.engine.Policy, pt.engine.Backed
 	now, err := p.source.read()
-	if p.source.again = err != nil || now.Hash() != p.engine.Policy.Hash(); !p.source.again {
+	counts := err == nil && len(policy.Looser(p.engine.Policy, now)) == 0
+	if counts {
+		p.engine.Policy = now
 		pt.inbox.policyWrong(nil)
 	}
+	p.source.again = !counts // the watch asks, or says what is wrong
 	return p, p.connect()
 }
 

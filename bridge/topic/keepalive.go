@@ -185,7 +185,11 @@ func (s *session) settlePace(ctx context.Context) bool {
 	}
 	var limit map[string]any
 	switch status, body := s.get(ctx, s.topicRest("rate-limit")); {
-	case status == 0 || status >= http.StatusInternalServerError:
+	case status == 0, status >= http.StatusInternalServerError, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
+		if !s.doubted {
+			s.log.Info("the gateway does not say whether it counts frames, so sending is paced; --pace sets the pace", "per_minute", foreignPace)
+		}
+		s.doubted = true
 		return false
 	case status != http.StatusOK || json.Unmarshal(body, &limit) != nil:
 		p.pacer.lift()

@@ -36,6 +36,8 @@ type session struct {
 	presence chan struct{} // has one element when somebody came or left under our id
 	joined   atomic.Bool   // we said who we are before we were welcomed
 
+	doubted bool // of keepalive: it was said that the gateway does not say whether it counts frames
+
 	// Of the reader; where the Conn serves, of whoever is served.
 	first     bool // a frame came
 	dialect   wire.Dialect

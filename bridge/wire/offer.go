@@ -206,14 +206,15 @@ func readWait(into *time.Duration, name string, raw jsontext.Value) error {
 	return nil
 }
 
-// readTTL is readWait but that what is below nothing, of which a proposer has said it too
-// late, stays below it: nothing is no end.
+// readTTL is readWait, which reads what is below 0 as 0. A ttl of 0 has no end, and one below
+// 0 is over: it becomes -1 ns.
 func readTTL(into *time.Duration, raw jsontext.Value) error {
-	err := readWait(into, "ttl", raw)
-	if err == nil && bytes.HasPrefix(raw, []byte("-")) {
+	var ms float64
+	if decode(raw, &ms) && ms < 0 {
 		*into = -1
+		return nil
 	}
-	return err
+	return readWait(into, "ttl", raw)
 }
 
 // nameless says what is wrong with a proposal that does not say what it is

@@ -64,6 +64,7 @@ func TestOffer(t *testing.T) {
 		}},
 		{"mcp/proposal", `,"ttl":0,"request_bids":true,"bid_timeout":3000`, func(*wire.Offer) {}},
 		{"mcp/proposal", `,"ttl":-5`, func(o *wire.Offer) { o.TTL = -1 }},
+		{"mcp/proposal", `,"ttl":-0.0`, func(*wire.Offer) {}},
 		{"mcp/proposal", `,"ttl":-1e-300`, func(o *wire.Offer) { o.TTL = -1 }},
 		{"mcp/proposal", `,"Targeting":{"preferred":"x"},"TTL":7`, func(*wire.Offer) {}},
 	} {

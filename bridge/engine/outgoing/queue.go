@@ -92,12 +92,14 @@ func (s *Queue) Listed(id string, unlisted bool) (waits bool) {
 	return waits
 }
 
-// Overflow takes out the oldest answers where there is no room for all.
+// Overflow takes out the oldest where there is no room for all: requests to ourselves first, as a
+// claim that is lost costs nobody their answer.
 func (s *Queue) Overflow() (dropped []Held) {
 	for len(s.Answers) > heldMax || s.Bytes > HeldMaxBytes {
-		dropped = append(dropped, s.Answers[0])
-		s.Bytes -= Size(s.Answers[0].Env)
-		s.Answers = slices.Delete(s.Answers, 0, 1)
+		i := max(0, slices.IndexFunc(s.Answers, func(h Held) bool { return h.Env.Kind == wire.Request }))
+		dropped = append(dropped, s.Answers[i])
+		s.Bytes -= Size(s.Answers[i].Env)
+		s.Answers = slices.Delete(s.Answers, i, i+1)
 	}
 	return dropped
 }

@@ -30,6 +30,18 @@ func TestWhatHasNoRoomIsGivenBackOldestFirst(t *testing.T) {
 	}
 }
 
+// A claim makes room for the answers of others, also where it is the newest.
+func TestAClaimMakesRoomForAnswers(t *testing.T) {
+	var q Queue
+	q.Put(answer("a", HeldMaxBytes/2))
+	claim := answer("claim", HeldMaxBytes/2+1)
+	claim.Env.Kind = wire.Request
+	q.Put(claim)
+	if lost := q.Overflow(); len(lost) != 1 || lost[0].Env.ID != "claim" || q.Bytes != HeldMaxBytes/2 {
+		t.Errorf("%d were given back, and %d bytes are left", len(lost), q.Bytes)
+	}
+}
+
 // A mark may make an answer longer, and is put on those alone whose ends are not on record.
 func TestOnlyTheAnswersToCallsOffTheRecordAreMarked(t *testing.T) {
 	var q Queue
