@@ -28,7 +28,7 @@ type Lines struct {
 	m      *model
 	parts  *sync.WaitGroup
 	shown  map[string]approval.View // by short digest
-	unseen map[string]bool          // those that could not be shown yet
+	unseen map[string]bool          // those that could not be shown yet; true: again tries
 }
 
 const lineHelp = `answer with one of
@@ -92,10 +92,11 @@ func (l *Lines) tell(ctx context.Context) {
 		return !slices.ContainsFunc(l.m.items, func(it item) bool { return it.q.Short == digest })
 	}
 	maps.DeleteFunc(l.shown, func(digest string, _ approval.View) bool { return left(digest) })
-	maps.DeleteFunc(l.unseen, func(digest string, _ bool) bool { return left(digest) })
+	maps.DeleteFunc(l.unseen, func(digest string, tried bool) bool { return !tried && left(digest) })
 	for i := range l.m.items {
 		it := &l.m.items[i]
-		if v, known := l.shown[it.q.Short]; !known && !l.unseen[it.q.Short] {
+		v, known := l.shown[it.q.Short]
+		if _, unseen := l.unseen[it.q.Short]; !known && !unseen {
 			l.show(ctx, it)
 		} else if known && v.Have != it.q.Have {
 			l.tally(ctx, it, v.Have)
@@ -120,9 +121,14 @@ func (l *Lines) show(ctx context.Context, it *item) {
 	defer cancel()
 	v, err := it.src.Show(c, it.q.ID)
 	if err != nil {
-		l.unseen[it.q.Short] = true
-		if !gone(err) {
+		open := !gone(err)
+		if open {
 			l.say("%s cannot be shown: %s", it.what(), text.Line(err.Error()))
+		}
+		if _, before := l.shown[it.q.Short]; before {
+			return
+		}
+		if l.unseen[it.q.Short] = open; open {
 			l.again(ctx, *it)
 		}
 		return
@@ -143,7 +149,8 @@ func (l *Lines) show(ctx context.Context, it *item) {
 	l.say("allow %s / deny %s", v.Short, v.Short)
 }
 
-// again has tell show what could not be shown, once it can be.
+// again has tell show what could not be shown, once it can be. There is one for each question, also
+// where that was not in the list meanwhile.
 func (l *Lines) again(ctx context.Context, it item) {
 	l.parts.Go(func() {
 		if !pause.For(ctx, findAgain) {
@@ -153,13 +160,12 @@ func (l *Lines) again(ctx context.Context, it item) {
 		defer cancel()
 		_, err := it.src.Show(c, it.q.ID)
 		l.p.post(ctx, func() {
-			switch {
-			case !l.unseen[it.q.Short]:
-			case err != nil && !gone(err):
-				l.again(ctx, it)
-			default:
+			i := slices.IndexFunc(l.m.items, func(now item) bool { return now.q.Short == it.q.Short })
+			if i < 0 || err == nil || gone(err) {
 				delete(l.unseen, it.q.Short)
+				return
 			}
+			l.again(ctx, l.m.items[i]) // whose source may be another by now
 		})
 	})
 }
@@ -182,6 +188,8 @@ func (l *Lines) obey(ctx context.Context, line string) {
 	}
 	it, v := l.named(words[1])
 	switch {
+	case it == nil && l.waits(words[1]):
+		l.say("it could not be shown yet: %s", text.Line(words[1]))
 	case it == nil:
 		l.say("no question of that id or digest is open: %s", text.Line(words[1]))
 	case words[0] == "show":
@@ -191,10 +199,22 @@ func (l *Lines) obey(ctx context.Context, line string) {
 	}
 }
 
-// named finds the question of a name among those that were shown. Fewer characters than are
-// listed might be met by chance, and name none; nor do those that several questions have.
+// waits reports whether a name is that of a question that could not be shown yet.
+func (l *Lines) waits(name string) bool {
+	return !tooShort(name) && slices.ContainsFunc(l.m.items, func(it item) bool {
+		return l.unseen[it.q.Short] && it.q.Named(name)
+	})
+}
+
+// tooShort reports whether a name has fewer characters than are listed, which might be met by chance.
+func tooShort(name string) bool {
+	return len(strings.TrimPrefix(name, "sha256:")) < len(approval.Digest{}.Short())
+}
+
+// named finds the question of a name among those that were shown. One that is too short names
+// none; nor does one that several questions have.
 func (l *Lines) named(name string) (found *item, view *approval.View) {
-	if len(strings.TrimPrefix(name, "sha256:")) < len(approval.Digest{}.Short()) {
+	if tooShort(name) {
 		return nil, nil
 	}
 	for i := range l.m.items {

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/approval"
+	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/inbox/inboxtest"
 	"github.com/mcpx-protocol/mcpx-bridge/bridge/prompt"
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
@@ -125,10 +127,23 @@ func TestLinesTellWhoAgrees(t *testing.T) {
 // A mute bridge lists what it does not show.
 type mute struct {
 	*inboxtest.Hall
-	speaks *atomic.Bool
+	speaks, away *atomic.Bool
+	asked        *atomic.Int32 // how often it was to show something
+}
+
+func newMute() mute {
+	return mute{inboxtest.New("fs"), &atomic.Bool{}, &atomic.Bool{}, &atomic.Int32{}}
+}
+
+func (m mute) List(ctx context.Context, args bool) ([]approval.Summary, error) {
+	if m.away.Load() {
+		return nil, nil
+	}
+	return m.Hall.List(ctx, args)
 }
 
 func (m mute) Show(ctx context.Context, id string) (approval.View, error) {
+	m.asked.Add(1)
 	if !m.speaks.Load() {
 		return approval.View{}, errors.New("it says nothing")
 	}
@@ -138,15 +153,17 @@ func (m mute) Show(ctx context.Context, id string) (approval.View, error) {
 // What could not be shown once counted as shown: it never was, and where somebody else agreed it
 // could be allowed all the same.
 func TestLinesShowAfterAllWhatCouldNotBeShown(t *testing.T) {
-	h := mute{inboxtest.New("fs"), &atomic.Bool{}}
+	h := newMute()
 	s := write(t, prompt.Only(&prompt.Found{Inbox: h, Name: "fs", Label: "fs in lobby"}))
 	q := inboxtest.Write(`{"path":"/secret"}`)
 	q.Terms.Of, q.Terms.Need = []string{"local", "alice"}, 2
 	id := h.Ask(q)
 	v, _ := h.Question(id)
 	s.reads("[" + v.Short + "] cannot be shown: it says nothing")
-	s.says("allow " + v.Short)
-	s.reads("no question of that id or digest is open: " + v.Short)
+	for _, name := range []string{v.Short, v.ID, v.Digest} {
+		s.says("allow " + name)
+		s.reads("it could not be shown yet: " + name)
+	}
 	h.speaks.Store(true)
 	h.Say(t, "alice", id, `{"action":"accept","content":{"approve":true}}`)
 	s.reads("/path = \"/secret\"")
@@ -155,6 +172,40 @@ func TestLinesShowAfterAllWhatCouldNotBeShown(t *testing.T) {
 	if got := h.Next(t); got.Outcome != approval.Allowed {
 		t.Errorf("settled as %+v", got)
 	}
+}
+
+// Each time that a question had gone from the list and come back there was one more who asked for it,
+// and one after a show that failed of what had been shown.
+func TestLinesAskOnceForWhatCannotBeShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newMute()
+		s := write(t, prompt.Only(&prompt.Found{Inbox: h, Name: "fs", Label: "fs in lobby"}))
+		asks := func(want int32) {
+			t.Helper()
+			synctest.Wait()
+			before := h.asked.Load()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if n := h.asked.Load() - before; n != want {
+				t.Errorf("in ten seconds it was asked %d times, not %d", n, want)
+			}
+		}
+		v, _ := h.Question(h.Ask(inboxtest.Write(`{}`)))
+		for range 3 {
+			for _, away := range []bool{true, false} {
+				synctest.Wait()
+				h.away.Store(away)
+				h.Post(inbox.Event{Event: "changed"})
+			}
+		}
+		asks(5)
+		h.speaks.Store(true)
+		s.reads("allow " + v.Short + " / deny " + v.Short)
+		h.speaks.Store(false)
+		s.says("show " + v.Short)
+		s.says("list")
+		asks(0)
+	})
 }
 
 func TestLinesDenyDelegateAndTellOfOthers(t *testing.T) {
