@@ -68,7 +68,7 @@ const watched = time.Second
 // for some seconds at most, that nothing more is told, and returns when all that it started has
 // ended. A channel that cannot be opened is left out, with an error in the log.
 func Run(ctx context.Context, in inbox.Publisher, o Options) {
-	n := &notifier{o: o, in: inbox.Public(in), events: make(chan inbox.Event), results: make(chan result), views: map[string]approval.View{}}
+	n := &notifier{o: o, in: inbox.Public(in), events: make(chan inbox.Event), results: make(chan result), views: map[string]approval.View{}, some: map[int]string{}}
 	var opened []policy.Channel
 	for _, c := range o.channels() {
 		out, err := channel.Open(c, o.channelOptions())
@@ -103,12 +103,14 @@ type notifier struct {
 	schedule *Schedule
 	flying   int                      // jobs whose results have not come
 	views    map[string]approval.View // of the questions in it, as they were shown last
+	some     map[int]string           // what was said last of those whom a channel does not reach
 	full     bool                     // it was said that there are too many
 }
 
 type result struct {
 	job Job
 	Result
+	some error // why not all whom the channel leads to have it
 }
 
 // watch passes on what happens to questions.
@@ -280,9 +282,12 @@ func (n *notifier) start(ctx context.Context, j Job) {
 	n.flying++
 	n.parts.Go(func() {
 		ref, err := n.out[j.Channel].Send(ctx, notice)
-		r := result{j, Result{Ref: ref, Err: err}}
+		r := result{job: j, Result: Result{Ref: ref, Err: err}}
 		if e, known := errors.AsType[*channel.Error](err); known {
 			r.Again, r.After = !e.Final, e.After
+			if e.Sent {
+				r.Err, r.some = nil, err
+			}
 		}
 		n.results <- r
 	})
@@ -310,6 +315,10 @@ func (n *notifier) notice(ctx context.Context, j Job) (*channel.Notice, error) {
 func (n *notifier) done(r result) {
 	fails := n.schedule.Done(time.Now(), r.job, r.Result)
 	n.forget(r.job.Question)
+	if r.some != nil && n.some[r.job.Channel] != r.some.Error() {
+		n.some[r.job.Channel] = r.some.Error()
+		n.o.Log.Warn(named(n.channels[r.job.Channel].Name)+" does not reach all", "error", text.Line(r.some.Error()))
+	}
 	if fails {
 		n.o.Log.Warn(named(n.channels[r.job.Channel].Name)+" fails", "error", text.Line(r.Err.Error()))
 	}

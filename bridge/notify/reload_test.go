@@ -1,6 +1,9 @@
 package notify
 
 import (
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,5 +57,21 @@ func TestWhoHasLeftHearsOfAQuestionAndWhoHasAgreedDoesNot(t *testing.T) {
 	v, _ := h.Question(id)
 	if next := n.schedule.Next(); !next.Equal(v.Asked.Add(time.Minute)) {
 		t.Errorf("the next to hear of it does after %v, of %+v", next.Sub(v.Asked), v.People)
+	}
+}
+
+// Whom a channel does not reach was said nowhere where it reaches others.
+func TestWhomAChannelDoesNotReachIsSaidOnce(t *testing.T) {
+	var said strings.Builder
+	n := &notifier{o: Options{Log: slog.New(slog.NewTextHandler(&said, nil))}, channels: []policy.Channel{{Name: "post", For: []string{"local"}}}, some: map[int]string{}}
+	n.schedule = NewSchedule(n.channels)
+	for _, id := range []string{"a", "b"} {
+		n.schedule.Asked(id, "d", time.Now(), time.Now().Add(time.Minute), []string{"local"}, nil)
+		for _, j := range n.schedule.Take(time.Now()) {
+			n.done(result{job: j, some: errors.New("left@x.org: no such user")})
+		}
+	}
+	if strings.Count(said.String(), "left@x.org") != 1 || !strings.Contains(said.String(), "the channel post (notify) does not reach all") {
+		t.Errorf("said %q", said.String())
 	}
 }

@@ -50,6 +50,7 @@ type Error struct {
 	Err    error
 	Final  bool          // it will not be taken later either
 	After  time.Duration // it may be later; 0: the other side does not say when
+	Sent   bool          // it was taken, but not for all whom the channel leads to
 	Shared bool          // somebody else takes the answers, or takes some
 }
 

@@ -46,7 +46,7 @@ func (d discreet) shown(err error) error {
 	}
 	out := &Error{Err: errors.New(text.Cut(d.hide.Replace(err.Error()), maxError))}
 	if e, is := errors.AsType[*Error](err); is {
-		out.Final, out.After, out.Shared = e.Final, e.After, e.Shared
+		out.Final, out.After, out.Sent, out.Shared = e.Final, e.After, e.Sent, e.Shared
 	}
 	return out
 }

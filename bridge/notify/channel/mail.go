@@ -85,7 +85,8 @@ func (m *mail) deliver(ctx context.Context, message []byte) error {
 	if err := c.Mail(m.from); err != nil {
 		return err
 	}
-	if err := m.address(c); err != nil {
+	some, err := m.address(c)
+	if err != nil {
 		return err
 	}
 	w, err := c.Data()
@@ -99,12 +100,15 @@ func (m *mail) deliver(ctx context.Context, message []byte) error {
 		return err
 	}
 	c.Quit() // it has the message, whatever becomes of this
-	return nil
+	return some
 }
 
-// address says whom it is for. An address that is refused for good keeps the letter from no other.
-func (m *mail) address(c *smtp.Client) (refused error) {
+// address says whom it is for. An address that is refused for good keeps the letter from no other;
+// some says which those are.
+func (m *mail) address(c *smtp.Client) (some, err error) {
 	taken := 0
+	var refused error
+	var words []string
 	for _, to := range m.to {
 		err := c.Rcpt(to)
 		said, is := errors.AsType[*textproto.Error](err)
@@ -113,14 +117,15 @@ func (m *mail) address(c *smtp.Client) (refused error) {
 			taken++
 		case is && said.Code >= 500:
 			refused = err
+			words = append(words, fmt.Sprintf("%s: %s", to, smtpError(err)))
 		default:
-			return err
+			return nil, err
 		}
 	}
-	if taken > 0 {
-		return nil
+	if taken == 0 || refused == nil {
+		return nil, refused
 	}
-	return refused
+	return &Error{Err: errors.New(strings.Join(words, "; ")), Sent: true}, nil
 }
 
 func (m *mail) dial(ctx context.Context) (net.Conn, error) {

@@ -274,7 +274,8 @@ func TestAnAddressThatIsRefusedKeepsTheMailFromNoOther(t *testing.T) {
 		return nil
 	}}
 	port := posts(t, p, "127.0.0.1:0", false)
-	if _, err := open(t, "mail: [left@x.org, a@x.org], from: b@x.org, server: '127.0.0.1:%s'", port).Send(t.Context(), asked(t)); err != nil {
+	_, err := open(t, "mail: [left@x.org, a@x.org], from: b@x.org, server: '127.0.0.1:%s'", port).Send(t.Context(), asked(t))
+	if e, is := errors.AsType[*channel.Error](err); !is || !e.Sent || err.Error() != "left@x.org: the mail server said 550 5.1.1 no such user" {
 		t.Fatal(err)
 	}
 	if l := <-p.came; !slices.Equal(l.to, []string{"a@x.org"}) {
