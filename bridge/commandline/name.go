@@ -37,9 +37,9 @@ var launchers = map[string]launcher{
 	"tsx":    {nameless: evalFlags},
 	"python": {module: "-m", nameless: []string{"-c"}, values: []string{"-W", "-X"}},
 	"ruby":   {nameless: []string{"-e"}, values: []string{"-I", "-r"}},
-	"php":    {nameless: []string{"-r"}, values: []string{"-d", "-c"}},
+	"php":    {nameless: []string{"-r", "-R", "-B", "-E"}, values: []string{"-d", "-c"}},
 	"java":   {module: "-jar", values: []string{"-cp", "-classpath", "--class-path"}},
-	"dotnet": {verbs: []string{"run"}, module: "--project", nameless: []string{"--"}},
+	"dotnet": {nameless: []string{"run", "--"}},
 	"go":     {verbs: []string{"run"}},
 	"sh":     {script: lineFlags},
 	"bash":   {script: lineFlags},
@@ -92,11 +92,13 @@ func programName(arg string) string {
 	for _, ext := range []string{".exe", ".cmd", ".bat", ".ps1"} {
 		name = strings.TrimSuffix(name, ext)
 	}
-	if strings.HasPrefix(name, "python") {
+	if anyPython().MatchString(name) {
 		return "python"
 	}
 	return name
 }
+
+var anyPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pythonw?[0-9.]*$`) })
 
 // target finds what a launcher is told to run, and that one's arguments; "" where nothing names it.
 func (l launcher) target(args []string) (what string, rest []string) {
@@ -129,7 +131,7 @@ func (l launcher) target(args []string) (what string, rest []string) {
 // letters, as -lc does.
 func set(arg string, flags []string) bool {
 	return slices.ContainsFunc(flags, func(flag string) bool {
-		if strings.HasPrefix(flag, "--") {
+		if strings.HasPrefix(flag, "--") || !strings.HasPrefix(flag, "-") {
 			return arg == flag || strings.HasPrefix(arg, flag+"=")
 		}
 		return strings.HasPrefix(arg, flag) || letters().MatchString(arg) && strings.Contains(arg, flag[1:])
@@ -139,12 +141,12 @@ func set(arg string, flags []string) bool {
 // names reports whether a word can be the name of what a launcher runs. The value of a flag that
 // is not known here looks like one, and may be a secret.
 func (l launcher) names(word string) bool {
-	name := bareName(word, l.packages)
+	name := strings.TrimPrefix(strings.TrimPrefix(bareName(word, l.packages), "npm:"), "jsr:") // which look like a user's password
 	before, after, assigns := strings.Cut(word, "=")
 	version := strings.HasPrefix(after, "=") || strings.TrimRight(before, "<>~!") != before
 	_, host, url := strings.Cut(word, "://")
 	switch {
-	case word == "", withoutSecrets(name) != name:
+	case strings.Trim(name, ".") == "", withoutSecrets(name) != name:
 		return false
 	case assigns && !version, url && !strings.Contains(strings.TrimRight(host, "/"), "/"):
 		return false
@@ -158,8 +160,10 @@ var (
 	// shellWord is the next word in a line of shell, as far as it is sure to be all there: quotes
 	// may be around parts of it, and it may have variables in it.
 	shellWord = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("^\\s*((?:[^\\s'\"\\\\`$(){}<>;&|#]|'[^']*'|\\$\\w+|\\$\\{\\w+\\}|\"(?:[^\"\\\\`$]|\\$\\w+|\\$\\{\\w+\\})*\")+)")
+		return regexp.MustCompile("^\\s*((?:[^\\s'\"\\\\`$(){}<>;&|#]|'[^']*'|\\$\\w+|\\$\\{\\w+(?::?[-+=?][^\\s'\"\\\\`$(){}]*)?\\}|\"(?:[^\"\\\\`$]|\\$\\w+|\\$\\{\\w+\\})*\")+)")
 	})
+	afterCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:&&|;)`) })
+
 	unquoted = strings.NewReplacer("'", "", `"`, "")
 )
 
@@ -169,7 +173,14 @@ var (
 func scripted(line string) (words []string) {
 	for {
 		found := shellWord().FindStringSubmatch(line)
-		if found == nil {
+		prepares := len(words) > 0 && says(words[0], "cd source . export set")
+		switch next := afterCommand().FindString(line); {
+		case found == nil && prepares && next != "":
+			words, line = nil, line[len(next):]
+			continue
+		case found == nil && prepares:
+			return []string{""}
+		case found == nil:
 			return append(words, "")
 		}
 		line = line[len(found[0]):]

@@ -20,6 +20,7 @@ func TestDeriveID(t *testing.T) {
 		"pipx run mcp-server-git --repository .":                           "git",
 		"uv run server.py":                                                 "server",
 		"uv run --directory /srv/x python -m weather_mcp":                  "weather",
+		"deno run -A npm:tavily-mcp@0.1.3":                                 "npm-tavily-mcp-0.1.3",
 		"python server.py":                                                 "server",
 		"python3.12 -m mcp_server_git --repository .":                      "git",
 		"/usr/bin/python3 -u /srv/weather/main.py":                         "weather",

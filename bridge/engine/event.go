@@ -55,7 +55,7 @@ import (
 // Config is what an Engine is made with. It must not change afterwards.
 type Config struct {
 	Policy   *policy.Policy   // what may run; nil denies everything
-	Backed   *policy.Policy   // the last one that somebody stood behind, see saved; nil: Policy
+	Backed   *policy.Policy   // the last one that somebody stood behind, see judgeFile; nil: Policy
 	NewID    func() string    // a fresh envelope id, unique in the world; required
 	Random   func() [16]byte  // 128 fresh random bits, for questions; required
 	Timeout  time.Duration    // the server's time for one request; default 60 s

@@ -16,7 +16,7 @@ import (
 const (
 	foreignPace = 50          // frames a minute; the reference gateways drop the 61st (WIRE W-3)
 	patience    = 4           // so many frames of others leave before one of a class that waits
-	claimAgain  = time.Second // a claim that was refused has come again by then, if it does
+	claimAgain  = time.Second // a claim that was refused has come again by then, if it does: longer than the Engine's resendAfter
 )
 
 // A pacer lets frames through no faster than a gateway counts them, the most

@@ -60,7 +60,8 @@ func checkNames(o Options) error {
 // Send puts a frame on its way. c says how urgent it is where sending is paced. It never waits; the frame leaves with the
 // next Flush, or when the reader is next about to block, or when the pace
 // allows. The frame belongs to the Seat from here on. Errors: ErrNoSeat,
-// ErrTooLarge, outbox.ErrFull, or what broke the link.
+// ErrTooLarge, outbox.ErrFull, or what broke the link. A wire.Claim for which the pace has no room
+// now gets outbox.ErrFull, too: who comes again within claimAgain then has a turn.
 func (s *Seat) Send(c wire.Class, frame []byte) error {
 	p := s.sender.Load()
 	if p == nil {

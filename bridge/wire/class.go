@@ -1,7 +1,8 @@
 package wire
 
-// A Class says how urgent a frame is where sending is paced: the lower, the
-// sooner (WIRE W-3). Progress may be dropped for newer progress, nothing else.
+// A Class says how urgent a frame is where sending is paced: up to Progress, the lower, the
+// sooner (WIRE W-3), but that one which waits long has a turn. Progress may be dropped for newer
+// progress, nothing else; a Claim is not kept: it goes at once or is refused.
 type Class uint8
 
 const (

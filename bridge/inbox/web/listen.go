@@ -27,7 +27,7 @@ func Check(address string) error {
 	case !loopback.Is(host):
 		return fault.New(fault.Misused, "from elsewhere, reach it by ssh -L 7421:"+DefaultListen, "the inbox is for this machine only, and %s is not", address)
 	case number == 80:
-		return fault.New(fault.Misused, "choose another port", "browsers name no port 80, and the inbox goes by its port")
+		return fault.New(fault.Misused, "choose another port", "no browser would get in at port 80, which they leave out of the name of a page")
 	}
 	return nil
 }
