@@ -98,7 +98,7 @@ func programName(arg string) string {
 	return name
 }
 
-var anyPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pythonw?[0-9.]*$`) })
+var anyPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pythonw?[0-9.]*(?:t|d|td|-dbg|-intel64)?$`) })
 
 // target finds what a launcher is told to run, and that one's arguments; "" where nothing names it.
 func (l launcher) target(args []string) (what string, rest []string) {

@@ -21,6 +21,8 @@ func TestDeriveID(t *testing.T) {
 		"uv run server.py":                                                 "server",
 		"uv run --directory /srv/x python -m weather_mcp":                  "weather",
 		"deno run -A npm:tavily-mcp@0.1.3":                                 "npm-tavily-mcp-0.1.3",
+		"python3.13t srv.py":                                               "srv",
+		"python3-dbg -m weather":                                           "weather",
 		"python server.py":                                                 "server",
 		"python3.12 -m mcp_server_git --repository .":                      "git",
 		"/usr/bin/python3 -u /srv/weather/main.py":                         "weather",
