@@ -315,7 +315,7 @@ func (e *Engine) lookBy(at time.Time) {
 // giveUpAnswer gives an answer up.
 func (e *Engine) giveUpAnswer(h outgoing.Held, why string) {
 	e.note(record.Record{Event: record.Dropped, From: h.Env.To[0], Env: h.Env.Corr[0], Method: h.Env.Method, Reason: why,
-		Detail: "an answer could not be delivered"})
+		Detail: "it was held, and could not be delivered"})
 }
 
 // passLast tells a caller, before its answer, of the progress that waits.

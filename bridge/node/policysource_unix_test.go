@@ -14,17 +14,24 @@ import (
 	"github.com/mcpx-protocol/mcpx-bridge/policy"
 )
 
-// Who can write the policy decides what runs (RELIABILITY 1, "sudo").
-func TestAPolicyThatAnybodyCanWriteIsNotTaken(t *testing.T) {
+// sourceOf is where the rules of a file come from that the owner alone can write.
+func sourceOf(t *testing.T, text string) *policySource {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\ndefault: deny\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	rules, err := policy.Flags(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &policySource{file: file, rules: rules, self: "fs"}
+	return &policySource{file: file, rules: rules, self: "fs"}
+}
+
+// Who can write the policy decides what runs (RELIABILITY 1, "sudo").
+func TestAPolicyThatAnybodyCanWriteIsNotTaken(t *testing.T) {
+	r := sourceOf(t, "version: 1\ndefault: deny\n")
+	file := r.file
 	for mode, good := range map[os.FileMode]bool{0o644: true, 0o664: true, 0o400: true, 0o666: false, 0o602: false} {
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
@@ -47,16 +54,9 @@ func TestAPolicyThatAnybodyCanWriteIsNotTaken(t *testing.T) {
 // A policy file with a mode that is refused was not looked at again when it had been mended as the
 // hint says: chmod changes neither its size nor its time.
 func TestAPolicyCountsWhenItsModeIsMended(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\ndefault: ask\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rules, err := policy.Flags(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := sourceOf(t, "version: 1\ndefault: ask\n")
+	file := r.file
 	synctest.Test(t, func(t *testing.T) {
-		r := &policySource{file: file, rules: rules, self: "fs"}
 		if _, err := r.read(); err != nil {
 			t.Fatal(err)
 		}

@@ -64,14 +64,27 @@ func TestDroppedProgressIsToldOnceWhenPacingEnds(t *testing.T) {
 	}
 }
 
+// pacedByOne is seated with a burst of one, which is spent. left asks what has left in the end, and in which order.
+func pacedByOne(t *testing.T) (s *sitting, left func(want string)) {
+	t.Helper()
+	var c counter
+	g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
+	s = sit(t, g.bubble(t, Options{Pace: 5}))
+	s.want("taken")
+	s.Send(wire.Reply, []byte("first"))
+	return s, func(want string) {
+		t.Helper()
+		time.Sleep(time.Hour)
+		if got := strings.Join(c.take(), " "); got != want {
+			t.Errorf("the order was %s", got)
+		}
+	}
+}
+
 // A claim that comes again has a token before what waits, and of two in a row no more than one.
 func TestClaimsAndWhatWaitsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c counter
-		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
-		s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
-		s.want("taken")
-		s.Send(wire.Reply, []byte("first"))
+		s, left := pacedByOne(t)
 		for i := range 3 {
 			s.Send(wire.Reply, fmt.Append(nil, "reply", i))
 		}
@@ -81,21 +94,14 @@ func TestClaimsAndWhatWaitsTakeTurns(t *testing.T) {
 			}
 			s.Flush()
 		}
-		time.Sleep(time.Hour)
-		if got := strings.Join(c.take(), " "); got != "first claim0 reply0 claim1 reply1 claim2 reply2" {
-			t.Errorf("the order was %s", got)
-		}
+		left("first claim0 reply0 claim1 reply1 claim2 reply2")
 	})
 }
 
 // A token that is kept for a claim is for others again once that does not come.
 func TestAClaimThatDoesNotComeAgainKeepsNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c counter
-		g := &script{play: func(_ int, p *player) { p.say(welcomeD1); c.hear(p) }}
-		s := sit(t, g.bubble(t, Options{Pace: 5})) // a burst of one
-		s.want("taken")
-		s.Send(wire.Reply, []byte("first"))
+		s, left := pacedByOne(t)
 		time.Sleep(12*time.Second - claimAgain/2)
 		if s.Send(wire.Claim, []byte("claim")) == nil {
 			t.Error("it passed before there was a token")
@@ -105,10 +111,7 @@ func TestAClaimThatDoesNotComeAgainKeepsNothingBack(t *testing.T) {
 			s.Send(wire.Progress, []byte("progress"))
 			s.Send(wire.Reply, fmt.Append(nil, "reply", i))
 		}
-		time.Sleep(time.Hour)
-		if got := strings.Join(c.take(), " "); got != "first reply0 reply1 reply2" {
-			t.Errorf("the order was %s", got)
-		}
+		left("first reply0 reply1 reply2")
 	})
 }
 
